@@ -1,0 +1,1 @@
+"""Tile libraries: packing, publishing, cross-checking, and reading a `.tilelib` back."""
