@@ -1,0 +1,68 @@
+"""Device code to LTOIR, checked against its exports: the one entry of this room for builders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tilewright.device import probe, signatures
+from tilewright.device.ltoir_header import LtoirHeader, read_header
+from tilewright.device.module import DeviceError, DeviceModule
+from tilewright.device.nvrtc import compile_cuda
+from tilewright.device.nvvm import compile_ir
+from tilewright.device.workers import Workers
+from tilewright.exports.model import ExportSet
+from tilewright.problem import Place, Problem
+from tilewright.toolchain.toolkit import Toolkit
+
+__all__ = ["DeviceError", "LtoirHeader", "make_ltoir", "read_header"]
+
+_ARCHITECTURE = re.compile(r"(?:sm|compute)_(?P<number>\d+)(?P<suffix>[af]?)")
+
+
+def make_ltoir(
+    module: DeviceModule,
+    exports: ExportSet,
+    *,
+    arch: str,
+    toolkit: Toolkit,
+    workers: Workers,
+    warn: Callable[[str], None] | None = None,
+) -> bytes:
+    """LTOIR of the module for `arch` (`sm_120`, `compute_75`), in which every export has its symbol and its ABI.
+
+    CUDA C++ is checked after compiling, by a probe link; NVVM IR before, from its text.  The bytes depend on the
+    module, the architecture's number and suffix, and the toolkit's compilers, on no folder.  `warn` gets the
+    compiler's warnings.  Raises `DeviceError` with all problems, `ToolchainError` for a missing component.
+    """
+    parsed = _ARCHITECTURE.fullmatch(arch)
+    if parsed is None:
+        raise DeviceError([Problem(f"`{arch}` is no architecture", hint="write it like sm_120 or compute_75")])
+    number = parsed["number"] + parsed["suffix"]
+    symbols = tuple(export.symbol for export in exports.exports)
+    nvvm, libdevice = (str(toolkit.require(name).path) for name in ("nvvm", "libdevice"))
+    if module.language == "cuda":
+        nvrtc, nvjitlink = (str(toolkit.require(name).path) for name in ("nvrtc", "nvjitlink"))
+        made = workers.run(compile_cuda, module, f"compute_{number}", nvrtc, toolkit.include)
+        if made.warnings and warn is not None:
+            warn(made.warnings)
+        ltoir = made.ltoir
+        _check_header(ltoir, parsed["number"], module.name)
+        if not symbols:
+            return ltoir
+        ptx = workers.run(probe.probe, ltoir, module, symbols, number, (nvvm, libdevice, nvjitlink))
+        probe.ensure(ptx, exports, module.name)
+        return ltoir
+    functions = workers.run(signatures.read_functions, module, symbols)
+    signatures.ensure(functions, exports, module.name)
+    ltoir = workers.run(compile_ir, module, f"compute_{number}", nvvm, libdevice)
+    _check_header(ltoir, parsed["number"], module.name)
+    return ltoir
+
+
+def _check_header(ltoir: bytes, number: str, source: str) -> None:
+    """What a compiler gave must say the architecture that was asked for."""
+    header = read_header(ltoir)
+    if header.arch != int(number):
+        what = f"the compiler made LTOIR for architecture {header.arch} when asked for {number}"
+        raise DeviceError([Problem(what, Place(source), hint="the toolkit is inconsistent: run `tilewright doctor`")])
