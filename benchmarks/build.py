@@ -3,7 +3,7 @@
 - clean: a clean build of 100 libraries at `-j1`, without SCons' own start-up, over the same native tool calls made one
   after the other.  1 would be a build that costs nothing of its own; the aim is 1.4.
 - null: a build with nothing to do for 1, 20 and 200 libraries, over ninja on as many files, and over SCons with the
-  same nodes made with plain `Command`; the difference of the latter two is our part, and should be under 2 ms a library.
+  same nodes made with plain `Command`; the difference of the latter two is our part (aim: under 2 ms a library).
 - writer: exports a second and peak memory of the bytecode writer at 1, 100 and 10,000 exports.
 
 Every time is the best of a few runs.  Run it in the environment that sconsw makes, on a machine that does nothing else.

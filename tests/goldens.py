@@ -24,7 +24,7 @@ def schema() -> bytes:
 
 def reference() -> bytes:
     from tilewright.exports.rules import rules_reference
-    from tilewright.scons.reference import builders_reference
+    from tilewright.scons.tool import builders_reference
     from tilewright.scons.variables import variables_reference
 
     head = (

@@ -1,0 +1,11 @@
+from collections.abc import Callable, Sequence
+from typing import Any
+
+class ActionBase: ...
+
+def Action(
+    act: Callable[..., Any],
+    cmdstr: str | Callable[..., str] | None = ...,
+    *,
+    varlist: Sequence[str] = ...,
+) -> ActionBase: ...

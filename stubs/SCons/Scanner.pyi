@@ -1,0 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
+class ScannerBase: ...
+
+def Scanner(function: Callable[..., Any], *args: Any, **kw: Any) -> ScannerBase: ...

@@ -1,0 +1,8 @@
+from typing import Any
+
+ARGUMENTS: dict[str, str]
+ARGLIST: list[tuple[str, str]]
+COMMAND_LINE_TARGETS: list[str]
+
+def GetOption(name: str) -> Any: ...
+def GetLaunchDir() -> str: ...

@@ -1,0 +1,103 @@
+"""Our builders inside somebody else's project: variant folders, generated headers, other variables, runs at once."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+
+from end_to_end.sandbox import LIMIT, RELU, TOOLS, Sandbox, finished
+
+ARTIFACT_COUNT = 7
+
+
+def test_a_script_in_variant_folders_finds_its_headers_and_keeps_its_artifacts_there(
+    project: Callable[..., Sandbox],
+) -> None:
+    sconstruct = """\
+import tilewright.scons
+
+tilewright.scons.check_variables(["arch"])
+env = Environment(tools=["default", tilewright.scons.generate])
+for variant in ("debug", "release"):
+    SConscript("libs/relu/SConscript", variant_dir=f"out/{variant}", duplicate=variant == "debug", exports="env")
+"""
+    script = 'Import("env")\nrelu = env.TileLibrary("relu", "relu.cu")\nenv.Install("installed", relu["sm_120"].text)\n'
+    files = {
+        "SConstruct": sconstruct,
+        "libs/relu/SConscript": script,
+        "libs/relu/relu.cu": RELU,
+        "libs/relu/limit.cuh": LIMIT,
+    }
+    larger = project("larger", files)
+    built = larger.scons("tilelib_arch=sm_120", "arch=x86_64")
+    assert built.code == 0, built
+    trees = [larger.tree("out", variant, "sm_120") for variant in ("debug", "release")]
+    assert len(trees[0]) == ARTIFACT_COUNT
+    assert trees[0] == trees[1]
+    assert b'#line 1 "libs/relu/relu.cu"' in trees[0]["relu.device.cu"]
+    assert not (larger.folder / "build").exists()
+    assert larger.scons("tilelib_arch=sm_120", "arch=x86_64").up_to_date()
+    larger.edit("libs/relu/limit.cuh", "0.0f", "2.0f")
+    header = larger.scons("tilelib_arch=sm_120", "arch=x86_64")
+    assert sorted(header.steps) == ["exports", "exports", "library", "library", "ltoir", "ltoir"]
+    missing = larger.scons("out/debug/sm_120/relu.ltoir")
+    assert missing.code == 2
+    assert "`arch` is missing" in missing.errors[0]
+
+
+def test_a_header_that_another_step_makes_is_made_first_and_followed(project: Callable[..., Sandbox]) -> None:
+    sconstruct = """\
+import tilewright.scons
+
+env = Environment(tools=["default", "textfile", tilewright.scons.generate], TILELIB_INCLUDE_PATH=["#made"])
+env.TileLibrary("relu", "relu.cu", arch="sm_120")
+env.Textfile("made/limit.cuh", ARGUMENTS.get("limit", "#define LIMIT 0.0f"), TEXTFILESUFFIX="")
+"""
+    generated = project("generated", {"SConstruct": sconstruct, "relu.cu": RELU.replace('"limit.cuh"', "<limit.cuh>")})
+    assert generated.scons().code == 0
+    assert generated.scons().up_to_date()
+    assert generated.scons("limit=#define LIMIT 3.0f").rebuilt("exports", "ltoir", "library")
+
+
+@pytest.mark.parametrize("lockable", [True, False])
+def test_two_runs_in_one_tree_wait_for_each_other(sandbox: Sandbox, lockable: bool) -> None:
+    if not lockable:
+        refusal = "from tilewright.scons import lock\nlock._lock_folder = lambda *arguments: None\n"
+        sandbox.edit("SConstruct", "import tilewright.scons\n", f"import tilewright.scons\n{refusal}")
+    first = sandbox.start("arch=sm_120")
+    time.sleep(0.05)
+    second = sandbox.start("arch=sm_120,sm_90")
+    runs = [finished(first), finished(second)]
+    assert [run.code for run in runs] == [0, 0]
+    told = [run for run in runs if re.search("another SCons run is working in .*; waiting until it ends", run.out)]
+    assert len(told) == 1
+    assert sorted(runs[0].steps + runs[1].steps) == sorted(["exports", "ltoir", "bytecode", "library"] * 2)
+    assert sandbox.scons("arch=sm_120,sm_90").up_to_date()
+    assert (sandbox.folder / ".sconsign.tilewright.lock").exists() <= (not lockable)
+
+
+def test_runs_that_only_look_do_not_wait(sandbox: Sandbox) -> None:
+    sandbox.write(
+        {"SConstruct": sandbox.read("SConstruct").decode() + "import time\ntime.sleep(int(ARGUMENTS['s']))\n"}
+    )
+    sandbox.edit("SConstruct", "check_variables()", 'check_variables(["s"])')
+    busy = sandbox.start("arch=sm_120", "s=3", "-c")
+    time.sleep(0.6)
+    looking = sandbox.scons("arch=sm_120", "s=0", "-n")
+    assert busy.poll() is None, "the other run was to be still at work"
+    assert looking.code == 0
+    assert "waiting" not in looking.out
+    assert finished(busy).code == 0
+
+
+def test_the_tool_can_be_named_through_the_site_folder(sandbox: Sandbox) -> None:
+    shim = (TOOLS.parent / "site_scons/site_tools/tilelib.py").read_text()
+    sandbox.write({"site_scons/site_tools/tilelib.py": shim})
+    sandbox.edit("SConstruct", "tilewright.scons.generate", '("tilelib", {"arch": "sm_120"})')
+    run = sandbox.scons("-n")
+    assert run.code == 0
+    assert set(run.steps) == {"exports", "ltoir", "bytecode", "library"}
+    assert not (sandbox.folder / "build").exists()

@@ -1,0 +1,133 @@
+"""What is asked for on the command line or in a script, and refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from end_to_end.sandbox import Sandbox
+
+
+@pytest.mark.parametrize("target", ["", "-n", ".", "build", "build/sm_120/relu.tilelib", "build/sm_90"])
+def test_without_an_architecture_whoever_asks_for_a_library_learns_the_choices(sandbox: Sandbox, target: str) -> None:
+    before = sandbox.tree()
+    run = sandbox.scons(*target.split())
+    assert run.code == 2
+    assert len(run.errors) == 1
+    assert "`arch` is missing: the code inside a tile library is built for one architecture" in run.errors[0]
+    assert "arch=sm_120" in run.errors[0]
+    assert "choose from: sm_80, sm_86," in run.errors[0]
+    assert sandbox.tree() == before
+    assert not (sandbox.folder / "build").exists()
+
+
+def test_without_an_architecture_everything_else_can_be_built(sandbox: Sandbox) -> None:
+    sandbox.write({"SConstruct": sandbox.read("SConstruct").decode() + 'Default(env.Textfile("other", "x"))\n'})
+    sandbox.edit("SConstruct", 'tools=["default",', 'tools=["textfile",')
+    assert sandbox.scons().code == 0
+    assert sandbox.scons("other.txt").code == 0
+    assert sandbox.scons("-h").code == 0
+    assert sandbox.scons("build").code == 2
+
+
+USES = """\
+Default(relu)
+env.Command("codes.txt", relu.ltoir, Copy("$TARGET", "$SOURCE"))
+env.Command("one.txt", relu["sm_120"].ltoir, Copy("$TARGET", "$SOURCE"))
+"""
+
+
+def test_a_script_that_names_parts_of_a_library_can_be_read_without_an_architecture(sandbox: Sandbox) -> None:
+    sandbox.write({"SConstruct": sandbox.read("SConstruct").decode() + USES})
+    for option in ("-c", "-h"):
+        assert sandbox.scons(option).code == 0
+    for target in ("codes.txt", "one.txt", ""):
+        run = sandbox.scons(target)
+        assert run.code == 2
+        assert "`arch` is missing" in run.errors[0]
+    assert "Traceback" not in run.err
+    other = sandbox.scons("arch=sm_90")
+    assert other.code == 2
+    assert "the library `relu` is not built for `sm_120`" in other.errors[0]
+    assert sandbox.scons("arch=sm_120", "one.txt").code == 0
+    assert sandbox.read("one.txt") == sandbox.read("build/sm_120/relu.ltoir")
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        ("arch=sm_42", ["`sm_42` is not an architecture", "choose from: sm_80,", "SConstruct:5"]),
+        ("arch=", ["`arch` is missing"]),
+        ("arhc=sm_120", ["there is no build variable `arhc`", "did you mean `arch`?"]),
+        ("print=maybe", ["`print=maybe` is neither yes nor no", "print=1 or print=0"]),
+        ("tilelib_verbos=1", ["did you mean `tilelib_verbose`?"]),
+    ],
+)
+def test_a_wrong_variable_is_one_clear_error(sandbox: Sandbox, argument: str, words: list[str]) -> None:
+    run = sandbox.scons(argument)
+    assert run.code == 2
+    assert len(run.errors) == 1
+    for word in words:
+        assert word in run.errors[0]
+    assert "Traceback" not in run.err
+    assert not (sandbox.folder / "build").exists()
+
+
+def test_a_variable_given_twice_is_an_error_not_the_last_one(sandbox: Sandbox) -> None:
+    run = sandbox.scons("arch=sm_90", "arch=sm_120")
+    assert run.code == 2
+    assert "`arch` is given more than once: sm_90 and sm_120" in run.errors[0]
+    assert "arch=sm_90,sm_120" in run.errors[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ('env.TileLibrary("my-lib", "relu.cu")', "`my-lib` cannot name a tile library"),
+        ('env.TileLibrary("both", ["relu.cu", "relu.cu"])', "the library `both` has 2 sources"),
+        ('env.TileLibrary("x", "relu.cu", archs="sm_90")', "`TileLibrary` takes no `archs`"),
+        ('env.Ltoir("x.ltoir", "relu.cu")', "`Ltoir` needs an architecture"),
+        ('env.TileBytecode("x.tilebc", "relu.cu")', "end it with .iface.tilebc"),
+    ],
+)
+def test_a_wrong_call_names_the_line_of_the_script(sandbox: Sandbox, call: str, words: str) -> None:
+    sandbox.write({"SConstruct": sandbox.read("SConstruct").decode() + call + "\n"})
+    run = sandbox.scons("arch=sm_120")
+    assert run.code == 2
+    assert run.errors[0].startswith("SConstruct:6: error: ")
+    assert words in run.errors[0]
+    assert "Traceback" not in run.err
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [("relu.rs", "not supported yet"), ("missing.cu", "missing.cu' not found"), ("relu.cc", ".cu")],
+)
+def test_a_source_that_cannot_be_read_is_one_clear_error(sandbox: Sandbox, source: str, words: str) -> None:
+    sandbox.edit("SConstruct", '"relu.cu"', f'"{source}"')
+    if source != "missing.cu":
+        sandbox.write({source: "\n"})
+    run = sandbox.scons("arch=sm_120")
+    assert run.code == 2
+    assert words in run.errors[0]
+    assert "Traceback" not in run.err
+    assert sandbox.tree("build") == {}
+
+
+def test_errors_of_the_device_code_are_placed_in_the_users_file(sandbox: Sandbox) -> None:
+    sandbox.edit("relu.cu", "x > LIMIT", "x > NOTHING")
+    for _ in range(2):
+        run = sandbox.scons("arch=sm_120")
+        assert run.code == 2
+        assert "relu.cu:5" in run.errors[0]
+        assert "NOTHING" in run.errors[0]
+        assert "Traceback" not in run.err
+        assert "relu.ltoir" not in sandbox.tree("build", "sm_120")
+
+
+def test_a_file_where_the_build_folder_should_be_is_one_clear_error(sandbox: Sandbox) -> None:
+    sandbox.write({"build": "a file"})
+    run = sandbox.scons("arch=sm_120")
+    assert run.code == 2
+    assert "`build` is a file" in run.errors[0]
+    assert "Traceback" not in run.err
+    assert sandbox.read("build") == b"a file"

@@ -1,0 +1,76 @@
+"""What is in the identity of each kind of action: what can change its bytes, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tilewright.scons import signatures
+from tilewright.scons.signatures import (
+    bytecode_identity,
+    exports_identity,
+    library_identity,
+    ltoir_identity,
+    source_digest,
+)
+from tilewright.toolchain.toolkit import Toolkit
+
+ALL = (exports_identity, ltoir_identity, bytecode_identity, library_identity)
+
+
+def changed(before: Toolkit, after: Toolkit) -> set[str]:
+    return {identity.__name__ for identity in ALL if identity(before) != identity(after)}
+
+
+def test_a_new_build_of_the_assembler_concerns_the_library_alone(toolkit: Toolkit) -> None:
+    assert toolkit.assembler is not None
+    other = replace(toolkit, assembler=replace(toolkit.assembler, build="another build"))
+    assert changed(toolkit, other) == {"library_identity"}
+
+
+def test_another_place_of_the_same_tools_concerns_nothing(toolkit: Toolkit) -> None:
+    assert toolkit.assembler is not None
+    assert toolkit.nvrtc is not None
+    elsewhere = replace(
+        toolkit,
+        root=Path("/elsewhere"),
+        assembler=replace(toolkit.assembler, path=Path("/elsewhere/bin/tileiras"), origin="PATH"),
+        nvrtc=replace(toolkit.nvrtc, path=Path("/elsewhere/lib64/libnvrtc.so"), origin="PATH"),
+    )
+    assert changed(toolkit, elsewhere) == set()
+
+
+def test_a_newer_bytecode_version_concerns_descriptions_and_library(toolkit: Toolkit) -> None:
+    assert toolkit.assembler is not None
+    newer = replace(toolkit.assembler, build="newer", bytecode_versions=((13, 5), (13, 6)))
+    assert changed(toolkit, replace(toolkit, assembler=newer)) == {"bytecode_identity", "library_identity"}
+
+
+@pytest.mark.parametrize("name", ["nvrtc", "nvcc", "cccl"])
+def test_a_new_compiler_or_new_headers_concern_the_device_code_alone(toolkit: Toolkit, name: str) -> None:
+    component = toolkit.require(name)
+    other = replace(toolkit, **{name: replace(component, version="13.5.99")})
+    assert changed(toolkit, other) == {"ltoir_identity"}
+
+
+def test_a_missing_compiler_still_has_an_identity(toolkit: Toolkit) -> None:
+    assert "missing" in ltoir_identity(replace(toolkit, nvrtc=None))
+    assert "no tileiras" in library_identity(replace(toolkit, assembler=None))
+
+
+def test_our_own_sources_are_in_the_digest_by_name_and_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    digests = set()
+    for name, text in (("a.py", "1"), ("b.py", "1"), ("b.py", "2")):
+        root = tmp_path / f"{name}{text}"
+        (root / "room").mkdir(parents=True)
+        (root / "room" / name).write_text(text)
+        monkeypatch.setattr(signatures, "PACKAGE", root)
+        monkeypatch.setattr(signatures, "ROOMS", {"kind": ("room",)})
+        source_digest.cache_clear()
+        signatures._sources.cache_clear()
+        digests.add(source_digest("kind"))
+    source_digest.cache_clear()
+    signatures._sources.cache_clear()
+    assert len(digests) == 3

@@ -1,0 +1,55 @@
+"""What `TileLibrary` returns: the nodes of a library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from SCons.Node.FS import File
+
+from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
+
+
+@dataclass(frozen=True, slots=True)
+class Artifacts:
+    """The nodes of one library for one architecture; `library` is `<lib>.tilelib.skipped` when it was skipped."""
+
+    exports: File
+    device: File
+    ltoir: File
+    interface: File
+    implementation: File
+    text: File
+    library: File
+
+
+_KINDS = tuple(field.name for field in fields(Artifacts))
+
+
+class TileLibrary(list[File]):
+    """The libraries' nodes, one an architecture, to be passed to `Default`, `Install` or any builder.
+
+    `parts` has everything by architecture (`relu["sm_120"].ltoir`); `relu.ltoir` lists one kind for all of them.
+    Where no architecture is given, one stand-in takes every place.
+    """
+
+    def __init__(self, name: str, parts: dict[str, Artifacts], stand_in: File | None = None) -> None:
+        super().__init__([artifacts.library for artifacts in parts.values()] or ([stand_in] if stand_in else []))
+        self.name = name
+        self.parts = parts
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        if not self.parts:
+            return Artifacts(**dict.fromkeys(_KINDS, self[0]))
+        with reading_stops_cleanly():
+            if key not in self.parts:
+                what = f"the library `{self.name}` is not built for `{key}`"
+                raise BuildScriptError.of(what, f"this run builds it for {', '.join(self.parts)}")
+            return self.parts[key]
+
+    def __getattr__(self, kind: str) -> list[File]:
+        if kind not in _KINDS:
+            raise AttributeError(f"a tile library has no `{kind}`; it has {', '.join(_KINDS)}, name, parts")
+        return [getattr(artifacts, kind) for artifacts in self.parts.values()] or list(self)

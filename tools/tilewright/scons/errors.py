@@ -1,0 +1,84 @@
+"""Problems become what SCons prints as one clean message, without a traceback."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+
+from SCons.Errors import BuildError, StopError
+from SCons.Node import Node
+
+from tilewright.problem import Place, Problem, ProblemError, render
+
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
+
+
+class BuildScriptError(ProblemError):
+    """A build script or a command line that asks for something wrong."""
+
+    @classmethod
+    def of(cls, what: str, hint: str = "") -> BuildScriptError:
+        """The error of a single problem."""
+        return cls([Problem(what, hint=hint)])
+
+
+@contextmanager
+def one_clean_error(target: Node) -> Iterator[None]:
+    """Inside an action: problems, and what the file system refuses, become one BuildError of `target`."""
+    try:
+        yield
+    except ProblemError as error:
+        raise BuildError(node=target, errstr=str(error)) from None
+    except OSError as error:
+        raise BuildError(node=target, errstr=str(_refusal(error))) from None
+
+
+@contextmanager
+def reading_stops_cleanly() -> Iterator[None]:
+    """While build scripts are read: problems stop SCons, placed at the script's line when they have no place."""
+    try:
+        yield
+    except ProblemError as error:
+        place = script_place()
+        placed = (problem if problem.where else replace(problem, where=place) for problem in error.problems)
+        raise StopError(render(placed) + "\n") from None
+    except OSError as error:
+        raise StopError(f"{replace(_refusal(error), where=script_place())}\n") from None
+
+
+def script_place() -> Place | None:
+    """The line of the build script that is being read: the innermost frame outside SCons and this package."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        ours = file.startswith((_PACKAGE, "<")) or file == contextmanager.__code__.co_filename
+        if not ours and f"{os.sep}SCons{os.sep}" not in file:
+            return Place(_shown(file), frame.f_lineno)
+        frame = frame.f_back
+    return None
+
+
+def _shown(file: str) -> str:
+    """A path relative to where SCons was started, when it lies below."""
+    from SCons.Script import GetLaunchDir
+
+    relative = os.path.relpath(file, GetLaunchDir()) if os.path.isabs(file) else file
+    return file if relative.startswith("..") else relative
+
+
+def _refusal(error: OSError) -> Problem:
+    subject = f"`{error.filename}`: " if error.filename else ""
+    reason = error.strerror or str(error)
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return Problem(f"{subject}no space is left on the disk", hint="free some space and build again")
+        case errno.ENOTDIR | errno.EEXIST:
+            return Problem(f"{subject}a file stands where a folder is needed", hint="move the file away")
+        case _:
+            return Problem(f"{subject}{reason}")

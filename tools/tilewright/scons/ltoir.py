@@ -1,0 +1,84 @@
+"""`Ltoir`: device code for one architecture, checked against its exports. Spec: Building the library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from SCons.Action import Action
+from SCons.Builder import Builder, BuilderBase
+from SCons.Environment import Base as Env
+from SCons.Node.FS import File
+
+from tilewright.scons import guard, scanner
+from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
+from tilewright.scons.pool import workers
+from tilewright.scons.progress import say
+from tilewright.scons.session import include_path, message, session_of, top_of
+from tilewright.scons.signatures import sign
+from tilewright.scons.tile_exports import DESCRIPTION
+
+SUFFIX = ".ltoir"
+ARCH = "TILELIB_LTOIR_ARCH"
+SIGNED = ("TILELIB_LTOIR_SIG", ARCH, "TILELIB_INCLUDE_PATH")
+
+
+def compile_device_code(target: list[File], source: list[File], env: Env) -> None:
+    """Action: headers are taken in under logical names, so that no folder of this machine gets into the bytes."""
+    from tilewright.device.ltoir import make_ltoir
+    from tilewright.exports.description import parse_description
+    from tilewright.library.publish import publish
+    from tilewright.sources.cuda.includes import translation_unit
+
+    with one_clean_error(target[0]):
+        device, description = (Path(node.abspath) for node in source[:2])
+        origin = scanner.origin_of(source[0])
+        module = translation_unit(
+            device.read_text(encoding="utf-8"),
+            origin=scanner.logical(origin, env),
+            root=top_of(env),
+            include_path=include_path(env),
+        )
+        data = make_ltoir(
+            module,
+            parse_description(description.read_bytes(), str(source[1])),
+            arch=env[ARCH],
+            toolkit=session_of(env).toolkit,
+            workers=workers(),
+            warn=say,
+        )
+        publish({Path(target[0].abspath): data})
+
+
+def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[list[File], list[File]]:
+    """Emitter: the description beside the device code is a source too."""
+    with reading_stops_cleanly():
+        device = source[0]
+        if len(source) == 1:
+            source = [device, device.dir.File(device.name.split(".")[0] + DESCRIPTION)]
+        if not env.get(ARCH):
+            hint = f'env.Ltoir(target, source, {ARCH}="sm_120")'
+            raise BuildScriptError.of(f"`Ltoir` needs an architecture for `{target[0]}`", hint)
+        sign(env, "TILELIB_LTOIR_SIG")
+        guard.distrust(target)
+        return target, source
+
+
+def _command(target: list[File], source: list[File], env: Env) -> str:
+    from tilewright.device.nvrtc import OPTIONS
+
+    toolkit = session_of(env).toolkit
+    compiler = toolkit.nvrtc.path if toolkit.nvrtc else "nvrtc"
+    number = str(env[ARCH]).rpartition("_")[2]
+    folders = (f"-I{folder}" for folder in toolkit.include)
+    return " ".join([str(compiler), *OPTIONS, f"-arch=compute_{number}", *folders, str(source[0])])
+
+
+def builder() -> BuilderBase:
+    """The builder of this file."""
+    action = Action(compile_device_code, message("Compiling device code of {target}", _command), varlist=SIGNED)
+    return Builder(
+        action=action,
+        emitter=declare_outputs,
+        source_scanner=scanner.include_scanner(),
+        suffix=SUFFIX,
+    )

@@ -1,0 +1,75 @@
+"""`TileExports`: the description of a source's exports, and its device code. Spec: Writing an export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from SCons.Action import Action
+from SCons.Builder import Builder, BuilderBase
+from SCons.Environment import Base as Env
+from SCons.Node.FS import File
+
+from tilewright.scons import guard, scanner
+from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
+from tilewright.scons.session import include_path, message, original, top_of
+from tilewright.scons.signatures import sign
+
+if TYPE_CHECKING:
+    from tilewright.sources.source import Source
+
+DESCRIPTION = ".tileexports.json"
+DEVICE_CODE = ".device.cu"
+SIGNED = ("TILELIB_EXPORTS_SIG", "TILELIB_INCLUDE_PATH")
+
+
+def write_exports(target: list[File], source: list[File], env: Env) -> None:
+    """Action: both files from one reading of the source."""
+    from tilewright.exports.description import write_description
+    from tilewright.library.publish import publish
+
+    with one_clean_error(target[0]):
+        found = _read(source[0], _library(target[0]), env)
+        contents = (write_description(found.exports), found.device_text.encode())
+        publish({Path(node.abspath): data for node, data in zip(target, contents, strict=True)})
+
+
+def _read(source: File, library: str, env: Env) -> Source:
+    from tilewright.sources.front_end import read_source
+
+    return read_source(
+        Path(source.abspath),
+        root=top_of(env),
+        library=library,
+        include_path=include_path(env),
+    )
+
+
+def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[list[File], list[File]]:
+    """Emitter: the device code stands beside the description and remembers the user's own file."""
+    with reading_stops_cleanly():
+        description = target[0]
+        if not description.name.endswith(DESCRIPTION):
+            raise BuildScriptError.of(f"`{description}` is no name for a description", f"end it with {DESCRIPTION}")
+        sign(env, "TILELIB_EXPORTS_SIG")
+        origin = original(source[0])
+        device = description.dir.File(_library(description) + DEVICE_CODE)
+        device.Tag(scanner.ORIGIN, origin)
+        guard.distrust([description, device])
+        return [description, device], [origin]
+
+
+def builder() -> BuilderBase:
+    """The builder of this file."""
+    action = Action(write_exports, message("Reading tile exports of {source}"), varlist=SIGNED)
+    return Builder(
+        action=action,
+        emitter=declare_outputs,
+        source_scanner=scanner.include_scanner(),
+        single_source=True,
+        suffix=DESCRIPTION,
+    )
+
+
+def _library(description: File) -> str:
+    return description.name.removesuffix(DESCRIPTION)

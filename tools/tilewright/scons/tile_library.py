@@ -1,0 +1,160 @@
+"""`TileLibrary`: a whole library from one source, once an architecture. Spec: Building the library.
+
+A pseudo-builder over the four builders, about four steps and seven files an architecture.  Every architecture has its
+own folder with all artifacts, so that each is complete; what does not depend on the architecture is milliseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from SCons.Environment import Base as Env
+from SCons.Node.FS import Dir, File
+
+from tilewright.problem import Problem
+from tilewright.scons import dump, guard, missing_arch, run_mode, tilelib
+from tilewright.scons.artifacts import Artifacts, TileLibrary
+from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly, script_place
+from tilewright.scons.ltoir import ARCH
+from tilewright.scons.placement import Placement
+from tilewright.scons.session import Session, session_of
+from tilewright.scons.signatures import IDENTITIES, sign
+from tilewright.scons.tile_bytecode import OUTPUTS
+from tilewright.scons.tile_exports import DESCRIPTION
+from tilewright.scons.variables import Settings, read_settings
+
+SENTENCE = "Builds a library for every architecture of `arch=`; returns a `TileLibrary` list."
+
+
+def tile_library(env: Env, name: str, source: Any, **given: Any) -> TileLibrary:
+    """The method of the environment. `given` may set `arch`, `ltoir_arch` and `library_optional` for this library."""
+    with reading_stops_cleanly():
+        _check_name(name)
+        session = session_of(env)
+        settings = _with(session.settings, given)
+        origin = _only_source(env, name, source)
+        place = Placement(env, name)
+        if run_mode.helping():
+            return TileLibrary(name, {}, place.bare())
+        archs = _architectures(settings, session, place)
+        if not archs:
+            return _without_architecture(env, place, session)
+        for variable in IDENTITIES:
+            sign(env, variable)
+        parts = {arch: _declare(env, place, arch, origin, settings, session) for arch in archs}
+        if settings.print:
+            for artifacts in parts.values():
+                dump.show_after_build(artifacts.text)
+        return TileLibrary(name, parts)
+
+
+def _architectures(settings: Settings, session: Session, place: Placement) -> tuple[str, ...]:
+    from tilewright.toolchain.architectures import normalize, parse_architectures
+
+    if run_mode.cleaning():
+        named = tuple(normalize(item) for item in settings.arch.split(",") if item.strip())
+        return named or place.built()
+    return parse_architectures(settings.arch, session.toolkit) if settings.arch else ()
+
+
+def _without_architecture(env: Env, place: Placement, session: Session) -> TileLibrary:
+    if run_mode.cleaning():
+        return TileLibrary(place.name, {}, place.bare())
+    stand_in = missing_arch.placeholder(env, place.root, place.folder(), place.name, session.toolkit)
+    return TileLibrary(place.name, {}, stand_in)
+
+
+def _declare(env: Env, place: Placement, arch: str, origin: File, settings: Settings, session: Session) -> Artifacts:
+    folder = place.folder(arch)
+    description = folder.File(place.name + DESCRIPTION)
+    exports, device = env.TileExports(description, origin)
+    (ltoir,) = env.Ltoir(
+        folder.File(place.name + ".ltoir"), [device, exports], **{ARCH: _ltoir_arch(settings, arch, session)}
+    )
+    interface, implementation, text = env.TileBytecode(folder.File(place.name + OUTPUTS[0]), exports)
+    library = _declare_library(env, place, folder, [interface, implementation, ltoir], settings, session)
+    return Artifacts(exports, device, ltoir, interface, implementation, text, library)
+
+
+def _ltoir_arch(settings: Settings, arch: str, session: Session) -> str:
+    if not settings.ltoir_arch or run_mode.cleaning():
+        return arch
+    from tilewright.toolchain.architectures import ltoir_fits, parse_ltoir_architecture
+
+    chosen = parse_ltoir_architecture(settings.ltoir_arch, session.toolkit)
+    if not ltoir_fits(chosen, arch):
+        raise BuildScriptError.of(
+            f"ltoir_arch={chosen} is newer than arch={arch}, which could not use it",
+            f"ltoir_arch={arch.replace('sm_', 'compute_')} or older",
+        )
+    return chosen
+
+
+def _declare_library(
+    env: Env, place: Placement, folder: Dir, inputs: list[File], settings: Settings, session: Session
+) -> File:
+    packed, skipped = place.name + tilelib.SUFFIX, place.name + tilelib.SKIPPED
+    if run_mode.cleaning():
+        (library,) = env.Tilelib(folder.File(packed), inputs)
+        env.Clean(library, folder.File(skipped))
+        return library
+    assembler = session.toolkit.assembler
+    if assembler is not None and assembler.can_pack:
+        guard.discard(folder, skipped)
+        (library,) = env.Tilelib(folder.File(packed), inputs)
+        return library
+    reason = {tilelib.REASON: _reason(session, folder, packed, inputs)}
+    if settings.library_optional:
+        guard.discard(folder, packed)
+        (library,) = tilelib.skipped()(env, folder.File(skipped), inputs, **reason)
+        library.Decider(tilelib.refuse_consumer)  # only now: becoming a target resets it
+        return library
+    guard.discard(folder, skipped)
+    run_mode.keep_going()
+    (library,) = tilelib.refused()(env, folder.File(packed), inputs, **reason)
+    return library
+
+
+def _reason(session: Session, folder: Dir, packed: str, inputs: list[File]) -> str:
+    from tilewright.library.messages import skipped
+
+    interface, implementation, ltoir = (Path(node.get_internal_path()) for node in inputs)
+    return skipped(
+        session.toolkit,
+        interface=interface,
+        implementation=implementation,
+        ltoir=ltoir,
+        library=Path(folder.get_internal_path()) / packed,
+    )
+
+
+def _only_source(env: Env, name: str, source: Any) -> File:
+    sources = env.arg2nodes(source, env.File)
+    if len(sources) != 1:
+        raise BuildScriptError.of(
+            f"the library `{name}` has {len(sources)} sources, and a tile library is made from one",
+            "include the other files from the one that holds the exports",
+        )
+    return sources[0]
+
+
+def _check_name(name: Any) -> None:
+    if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
+        raise BuildScriptError.of(
+            f"`{name}` cannot name a tile library: it becomes the name of a Tile IR module",
+            "letters, digits and underscores, such as tilelib_relu",
+        )
+
+
+def _with(settings: Settings, given: dict[str, Any]) -> Settings:
+    allowed = ("arch", "ltoir_arch", "library_optional")
+    if problems := [
+        Problem(f"`TileLibrary` takes no `{name}`", where=script_place(), hint=f"it takes {', '.join(allowed)}")
+        for name in given
+        if name not in allowed
+    ]:
+        raise BuildScriptError(problems)
+    own = read_settings(given)
+    return replace(settings, **{name: getattr(own, name) for name in given})

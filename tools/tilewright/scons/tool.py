@@ -1,0 +1,93 @@
+"""What `generate` does: the settings, the lock of the tree, and the table of builders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from SCons.Builder import BuilderBase
+from SCons.Environment import Base as Env
+
+from tilewright.scons import lock, ltoir, run_mode, tile_bytecode, tile_exports, tile_library, tilelib
+from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
+from tilewright.scons.session import BUILD_FOLDER, INCLUDE_PATH, SESSION, Session
+from tilewright.scons.variables import PREFIX, VARIABLES, read_settings, unknown_variables
+
+
+@dataclass(frozen=True, slots=True)
+class BuilderRow:
+    """One builder: its name in the environment, what makes it, and its line of the reference."""
+
+    name: str
+    make: Callable[[], BuilderBase]
+    source: str
+    targets: str
+    sentence: str
+
+
+BUILDERS = (
+    BuilderRow(
+        "TileExports",
+        tile_exports.builder,
+        "`x.cu`",
+        "`x.tileexports.json`, `x.device.cu`",
+        "Reads the tile exports of a source: their description, and the device code with the native wrappers.",
+    ),
+    BuilderRow(
+        "Ltoir",
+        ltoir.builder,
+        "`x.device.cu` (and `x.tileexports.json` beside it)",
+        "`x.ltoir`",
+        "Compiles device code and checks that it defines every export with the ABI of its description.",
+    ),
+    BuilderRow(
+        "TileBytecode",
+        tile_bytecode.builder,
+        "`x.tileexports.json`",
+        "`x.iface.tilebc`, `x.impl.tilebc`, `x.tilelib.mlir`",
+        "Writes both description modules and their readable form.",
+    ),
+    BuilderRow(
+        "Tilelib",
+        tilelib.builder,
+        "`x.iface.tilebc`, `x.impl.tilebc`, `x.ltoir`",
+        "`x.tilelib`",
+        "Packs descriptions and device code into the library.",
+    ),
+)
+
+PSEUDO_BUILDER = "TileLibrary"
+
+
+def add_to(env: Env, given: Mapping[str, Any]) -> None:
+    """Adds everything to `env`; a second call replaces the settings."""
+    from SCons.Script import ARGUMENTS
+
+    with reading_stops_cleanly():
+        if problems := unknown_variables(name for name in given):
+            raise BuildScriptError(problems)
+        inherited = {name: env[name] for row in VARIABLES if _is_set(env, name := PREFIX + row.name, row.default)}
+        env[SESSION] = Session(read_settings(ARGUMENTS, given, inherited))
+        if run_mode.writing():
+            lock.hold(env.Dir("#").abspath)
+    for name, value in ((INCLUDE_PATH, []), (BUILD_FOLDER, "#build")):
+        if name not in env:
+            env[name] = value
+    env.Append(BUILDERS={row.name: row.make() for row in BUILDERS})
+    env.AddMethod(tile_library.tile_library, PSEUDO_BUILDER)
+
+
+def _is_set(env: Env, name: str, default: str) -> bool:
+    """Whether `env` holds a value other than the default, which SCons puts there for every option of a tool."""
+    return name in env and str(env[name]) != default
+
+
+def builders_reference() -> str:
+    """The builders as a Markdown table."""
+    lines = ["| builder | source | targets | what it does |", "| --- | --- | --- | --- |"]
+    for row in BUILDERS:
+        lines.append(f"| `{row.name}` | {row.source} | {row.targets} | {row.sentence} |")
+    every = "all of the above, under `build/<arch>/<folder of the script>/`"
+    lines.append(f"| `{PSEUDO_BUILDER}` | a library name and `x.cu` | {every} | {tile_library.SENTENCE} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,179 @@
+"""The build variables: one row each, from which reading, checking, help and the reference are made.
+
+Every variable also answers to `tilelib_<name>`, which wins: in a larger build `arch` may mean something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.problem import Problem
+from tilewright.scons.errors import BuildScriptError
+
+PREFIX = "tilelib_"
+YES = ("1", "yes", "true", "on")
+NO = ("0", "no", "false", "off", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One row: `kind` is `text` or `flag`; `choices` says in words what may be written."""
+
+    name: str
+    kind: str
+    default: str
+    choices: str
+    sentence: str
+    since: str = "0.1"
+
+
+VARIABLES = (
+    Variable(
+        "arch",
+        "text",
+        "",
+        "what the assembler lists; `sm_120`, `120`, `sm_120a` and `compute_120` are the same; several with commas",
+        "The GPU architectures to build for. Required for everything that is built for one architecture.",
+    ),
+    Variable(
+        "print",
+        "flag",
+        "0",
+        "0 or 1",
+        "Shows the readable form of the descriptions after the build, also when everything is up to date.",
+    ),
+    Variable(
+        "library_optional",
+        "flag",
+        "0",
+        "0 or 1",
+        "A library that the assembler cannot pack is no failure: its target becomes `<lib>.tilelib.skipped`.",
+    ),
+    Variable(
+        "ltoir_arch",
+        "text",
+        "",
+        "what NVRTC lists, not newer than any `arch`, such as `compute_75`",
+        "The architecture of the device code inside a library, when it shall be older than `arch`.",
+    ),
+    Variable(
+        "verbose",
+        "flag",
+        "0",
+        "0 or 1",
+        "Prints the resolved toolkit, and the compiler's command in place of the one-line message.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The values of one environment's build variables, one field a row."""
+
+    arch: str = ""
+    print: bool = False
+    library_optional: bool = False
+    ltoir_arch: str = ""
+    verbose: bool = False
+
+
+def read_settings(*layers: Mapping[str, Any]) -> Settings:
+    """The settings from `layers`, the strongest first; BuildScriptError names every value that does not fit.
+
+    A prefixed name in any layer beats a short one in every layer.
+    """
+    values: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for variable in VARIABLES:
+        names = (PREFIX + variable.name, variable.name)
+        given = next(((name, layer[name]) for name in names for layer in layers if name in layer), None)
+        if given is None:
+            continue
+        try:
+            values[variable.name] = convert(variable, *given)
+        except BuildScriptError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise BuildScriptError(problems)
+    return Settings(**values)
+
+
+def convert(variable: Variable, name: str, value: Any) -> str | bool:
+    """One value as its row wants it: text without outer blanks, a list joined by commas, a flag as bool."""
+    if variable.kind == "flag":
+        text = str(int(value) if isinstance(value, bool) else value).strip().lower()
+        if text not in YES + NO:
+            raise BuildScriptError([Problem(f"`{name}={value}` is neither yes nor no", hint=f"{name}=1 or {name}=0")])
+        return text in YES
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(item).strip() for item in value)
+    return str(value).strip()
+
+
+def known_names() -> tuple[str, ...]:
+    """Every spelling of every variable."""
+    return tuple(prefix + variable.name for prefix in ("", PREFIX) for variable in VARIABLES)
+
+
+def check_command_line(known: Iterable[str] = ()) -> None:
+    """BuildScriptError for variables on SCons's command line that are unknown, or given twice with other values."""
+    from SCons.Script import ARGLIST
+
+    problems = unknown_variables([name for name, _ in ARGLIST], known) + contradictions(ARGLIST)
+    if problems:
+        raise BuildScriptError(problems)
+
+
+def unknown_variables(given: Iterable[str], known: Iterable[str] = ()) -> list[Problem]:
+    """A problem for each name in `given` that is neither ours nor in `known`, with the nearest spelling."""
+    import difflib
+
+    names = (*known_names(), *known)
+    listing = ", ".join([variable.name for variable in VARIABLES] + sorted(known))
+    problems = []
+    for name in dict.fromkeys(given):
+        if name in names:
+            continue
+        nearest = next(iter(difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)), "")
+        hint = (f"did you mean `{nearest}`?\n" if nearest else "") + f"the variables are: {listing}"
+        problems.append(Problem(f"there is no build variable `{name}`", hint=hint))
+    return problems
+
+
+def contradictions(given: Iterable[tuple[str, str]]) -> list[Problem]:
+    """A problem for each of our variables that is given two values; SCons would silently take the last."""
+    values: dict[str, list[str]] = {}
+    for name, value in given:
+        if name in known_names() and value not in values.setdefault(name, []):
+            values[name].append(value)
+    problems = []
+    for name, several in values.items():
+        if len(several) > 1:
+            hint = f"{name}={','.join(several)}" if name.endswith("arch") else f"{name}={several[-1]}"
+            problems.append(Problem(f"`{name}` is given more than once: {' and '.join(several)}", hint=hint))
+    return problems
+
+
+def add_options(variables: Any) -> None:
+    """Adds the rows to an SCons `Variables` object."""
+    for row in VARIABLES:
+        variables.Add((PREFIX + row.name, row.name), f"{row.sentence} ({row.choices})", row.default)
+
+
+def help_text() -> str:
+    """One paragraph a variable."""
+    lines = ["Tile library variables (each also as tilelib_<name>):"]
+    for row in VARIABLES:
+        lines += [f"  {row.name}=  {row.sentence}", f"      {row.choices}"]
+    return "\n".join(lines) + "\n"
+
+
+def variables_reference() -> str:
+    """The rows as a Markdown table."""
+    lines = ["| variable | default | values | meaning | since |", "| --- | --- | --- | --- | --- |"]
+    for row in VARIABLES:
+        default = f"`{row.default}`" if row.default else "none"
+        lines.append(f"| `{row.name}` | {default} | {row.choices} | {row.sentence} | {row.since} |")
+    return "\n".join(lines) + "\n"
