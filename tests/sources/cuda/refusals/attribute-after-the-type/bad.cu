@@ -1,0 +1,1 @@
+__device__ float [[tile_export(tile_shape = 128)]] relu(float x) { return x; }

@@ -1,0 +1,1 @@
+__device__ [[tile_export(tile_shape = 128)]] float relu(float x) { return x; }

@@ -1,0 +1,4 @@
+[[tile_exprot(tile_shape = 128)]]
+__device__ float relu(float x) { return x > 0.0f ? x : 0.0f; }
+[[tile_export(tile_shape = 128)]]
+__device__ float same(float x) { return x; }

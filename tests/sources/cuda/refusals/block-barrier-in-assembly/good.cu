@@ -1,0 +1,5 @@
+[[tile_export(tile_shape = 128)]]
+__device__ float relu(float x) {
+    asm volatile("bar.warp.sync -1;" ::: "memory");
+    return x;
+}

@@ -1,0 +1,6 @@
+#define HEADER <cuda_fp16.h>
+#ifdef HEADER
+#include HEADER
+#endif
+[[tile_export(tile_shape = 128)]]
+__device__ float relu(float x) { return x > 0.0f ? x : 0.0f; }

@@ -1,0 +1,2 @@
+[[tile_export(tile_shape = 128)]]
+__device__ void scale(float& x, float factor = 2.0f) { x *= factor; }

@@ -1,0 +1,3 @@
+[[tile_ex\
+port(tile_shape = 128)]]
+__device__ float relu(float x) { return x > 0.0f ? x : 0.0f; }

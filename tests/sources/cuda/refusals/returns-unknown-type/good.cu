@@ -1,0 +1,2 @@
+[[tile_export(tile_shape = 128)]]
+__device__ unsigned char positive(float x) { return x > 0.0f; }

@@ -1,0 +1,50 @@
+"""Whatever a file holds, it is read or refused, in reasonable time."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sources.project import SPEC, exports_of
+from tilewright.exports.model import TileExport
+from tilewright.problem import Problem
+from tilewright.sources.cuda.lexer import SourceText
+from tilewright.sources.cuda.reader import read_cuda
+from tilewright.sources.source import SourceError
+
+TOKENS = re.findall(r"\w+|\s+|[^\w\s]", SPEC)
+ODD = ["#if 0\n", "#else\n", "#endif\n", "/*", "*/", 'R"(', "[[", "]]", "\0", "é"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_whatever_is_written_gives_exports_or_a_clear_refusal(data: st.DataObject) -> None:
+    pieces = list(TOKENS)
+    for _ in range(data.draw(st.integers(1, 6))):
+        at = data.draw(st.integers(0, len(pieces)))
+        count = data.draw(st.integers(0, 4))
+        pieces[at : at + count] = data.draw(st.lists(st.sampled_from(TOKENS + ODD), max_size=3))
+    exports, text, problems = outcome("".join(pieces))
+    assert exports or problems
+    assert all(problem.what and problem.where and problem.where.line for problem in problems)
+    assert text.count('extern "C" __device__ void ') == len(exports)
+
+
+def outcome(text: str) -> tuple[tuple[TileExport, ...], str, tuple[Problem, ...]]:
+    try:
+        exports, written = read_cuda(SourceText("k.cu", text), "sample")
+    except SourceError as error:
+        return (), "", error.problems
+    return exports.exports, written, ()
+
+
+def test_a_long_file_is_read_in_reasonable_time_and_depth(tmp_path: Path) -> None:
+    chain = "".join(
+        f"__device__ int c{number}(int x) {{ return c{number + 1}(x) + {'(' * 50}x{')' * 50}; }}\n"
+        for number in range(2000)
+    )
+    many = "".join(f"[[tile_export]] __device__ int e{n}(int x) {{ return c0(x); }}\n" for n in range(500))
+    assert len(exports_of(tmp_path, chain + many)) == 500

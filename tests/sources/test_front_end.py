@@ -1,0 +1,78 @@
+"""Which files are read as sources, and what is said of the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sources.project import RELU, read, refusal, write
+from tilewright.sources.front_end import SUFFIXES, device_suffix_of, read_source
+from tilewright.sources.source import SourceError
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "k.rs",
+            "k.rs: error: Rust sources are not supported yet\n  hint: write the exports in a file of one of these: .cu",
+        ),
+        (
+            "lib/k.py",
+            "lib/k.py: error: Python sources are not supported yet\n"
+            "  hint: write the exports in a file of one of these: .cu",
+        ),
+        (
+            "k.cpp",
+            "k.cpp: error: tile libraries are not made of this kind of file\n  hint: rename the file to .cu",
+        ),
+        ("k", "k: error: tile libraries are not made of this kind of file\n  hint: the suffixes are .cu"),
+        ("gone.cu", "gone.cu: error: there is no file `gone.cu`"),
+        ("folder.cu", "folder.cu: error: `folder.cu` is a folder, not a source file"),
+        (
+            "latin.cu",
+            "latin.cu:2: error: the file is not UTF-8 text: byte 0xfc\n  hint: save it as UTF-8",
+        ),
+        ("nul.cu", "nul.cu:2: error: the file holds a NUL byte, so it is no source text"),
+        (
+            "empty.cu",
+            "empty.cu:1:1: error: the file is empty\n"
+            "  hint: put [[tile_export(tile_shape = 128)]] in front of a __device__ function",
+        ),
+    ],
+)
+def test_what_is_no_source_is_refused_with_the_exact_message(name: str, message: str, tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "k.rs": "",
+            "lib/k.py": "",
+            "k.cpp": RELU,
+            "k": RELU,
+            "folder.cu/x": "",
+            "latin.cu": b"// \n// \xfc\n" + RELU.encode(),
+            "nul.cu": f"// \n// \0\n{RELU}",
+            "empty.cu": "",
+        },
+    )
+    assert refusal(tmp_path, name) == message
+
+
+def test_a_header_that_is_no_text_is_refused_by_its_name(tmp_path: Path) -> None:
+    write(tmp_path, {"k.cu": f'#include "sub/k.cuh"\n{RELU}', "sub/k.cuh": b"// \xfc\n"})
+    assert refusal(tmp_path).startswith("sub/k.cuh:1: error: the file is not UTF-8 text: byte 0xfc\n")
+
+
+def test_the_suffix_of_the_device_code_is_known_before_the_source_is_read(tmp_path: Path) -> None:
+    assert device_suffix_of(tmp_path / "gone.cu") == ".device.cu"
+    assert read(write(tmp_path, {"k.cu": RELU})).device_suffix == SUFFIXES[".cu"].device_suffix
+    with pytest.raises(SourceError, match=r"k\.rs: error: Rust sources are not supported yet"):
+        device_suffix_of(Path("src/k.rs"))
+
+
+def test_a_source_outside_of_the_project_is_named_relative_to_it(tmp_path: Path) -> None:
+    write(tmp_path, {"elsewhere/k.cu": RELU, "project/x": ""})
+    source = read_source(tmp_path / "elsewhere/k.cu", root=tmp_path / "project", library="sample")
+    assert '#line 1 "../elsewhere/k.cu"' in source.device_text
+    assert str(tmp_path) not in source.device_text

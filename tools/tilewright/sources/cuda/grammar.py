@@ -1,0 +1,56 @@
+"""Reads a piece of a CUDA C++ file with the tree-sitter grammar, positions given in the whole file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import tree_sitter_cuda
+from tree_sitter import Language, Node, Parser
+
+from tilewright.problem import Place
+from tilewright.sources.cuda.lexer import SourceText
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A parsed piece of `source` that starts at character `offset`; `data` may have blanks where the file has words."""
+
+    source: SourceText
+    offset: int
+    data: bytes
+    root: Node
+
+    def place(self, node: Node) -> Place:
+        """Where a node starts in the file."""
+        return self.source.place(self.offset + len(self.data[: node.start_byte].decode()))
+
+    def text(self, node: Node) -> str:
+        """A node as written, runs of white space made one blank."""
+        return " ".join(self.data[node.start_byte : node.end_byte].decode().split())
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_cuda.language()))
+
+
+def parse(source: SourceText, offset: int, text: str) -> Fragment:
+    """Parses `text`, which stands at `offset` of the file (same length, some words blanked)."""
+    data = text.encode()
+    return Fragment(source, offset, data, _parser().parse(data).root_node)
+
+
+def descendants(node: Node) -> Iterator[Node]:
+    """The node and everything below it, in source order."""
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting += reversed(found.children)
+
+
+def faults(node: Node) -> Iterator[Node]:
+    """What the grammar could not read in a node: wrong pieces and missing ones."""
+    return (found for found in descendants(node) if found.is_error or found.is_missing)
