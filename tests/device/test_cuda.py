@@ -283,6 +283,17 @@ def test_shared_memory_and_block_barriers_are_refused_wherever_they_hide(
     assert found[1].hint == 'use `sync = "warp"` and `__syncwarp()`'
 
 
+def test_a_kernel_beside_the_exports_may_use_what_they_may_not(toolkit: Toolkit, workers: Workers) -> None:
+    kernel = (
+        'extern "C" __device__ float elsewhere(float x);\n'
+        "__device__ __noinline__ float block_sum(float x) { __shared__ float tile[32]; tile[threadIdx.x] = x; "
+        "__syncthreads(); return tile[0] + elsewhere(x); }\n"
+        'extern "C" __global__ void other(float *x) { *x = block_sum(*x); }\n'
+    )
+    made = make_ltoir(cuda(kernel + RELU_CUDA), RELU, arch="sm_120", toolkit=toolkit, workers=workers)
+    assert read_header(made).arch == 120
+
+
 def test_warp_shuffles_and_warp_barriers_are_no_block_barriers(toolkit: Toolkit, workers: Workers) -> None:
     body = "__syncwarp(); *relu_out = __shfl_xor_sync(0xffffffffu, x, 1)"
     text = RELU_CUDA.replace("*relu_out = x > 0.0f ? x : 0.0f", body)

@@ -8,7 +8,7 @@ A parameter's size shows, its type does not (`int` and `float` are both `.b32`):
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilewright.device.module import DeviceError, DeviceModule
@@ -34,10 +34,15 @@ PROVIDED = ("vprintf", "malloc", "free", "__assertfail")
 """Functions that device code may leave undefined: the driver has them."""
 
 _FUNCTION = re.compile(
-    r"^\.(?P<linkage>visible|extern|weak) \.func\s*(?:\((?P<result>[^)]*)\))?\s*(?P<name>[\w$.]+)\s*"
+    r"^(?:\.(?P<linkage>visible|extern|weak) )?\.func\s*(?:\((?P<result>[^)]*)\))?\s*(?P<name>[\w$.]+)\s*"
     r"\((?P<parameters>[^)]*)\)",
     re.MULTILINE,
 )
+_BODY = re.compile(
+    r"^(?:\.\w+ )?\.(?:func|entry)\s*(?:\([^)]*\))?\s*(?P<name>[\w$.]+)\s*\([^)]*\)[^;{]*\{(?P<body>.*?)^\}",
+    re.MULTILINE | re.DOTALL,
+)
+_NAME = re.compile(r"[\w$.]+")
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?(?P<type>\.\w+)\s+[\w$.]+(?:\[(?P<count>\d+)\])?")
 _SHARED = re.compile(r"^\s*(?:\.\w+\s+)*\.shared\s.*?(?P<name>[\w$]+)(?:\[\d*\])*;", re.MULTILINE)
 _BLOCK_BARRIER = re.compile(
@@ -82,22 +87,40 @@ def functions_of(ptx: str) -> dict[str, PtxFunction]:
     }
 
 
+def reachable_code(ptx: str, symbols: Iterable[str]) -> tuple[set[str], str]:
+    """The names that the code of `symbols` reaches, through every function it calls, and the text of that code."""
+    bodies = {found["name"]: found["body"] for found in _BODY.finditer(ptx)}
+    reached: set[str] = set()
+    waiting, code = list(symbols), []
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached.add(name)
+        if name in bodies:
+            code.append(bodies[name])
+            waiting.extend(set(_NAME.findall(bodies[name])))
+    return reached, "".join(code)
+
+
 def problems_of(ptx: str, exports: ExportSet, source: str) -> list[Problem]:
-    """Everything in which the probed code differs from its exports, and what no export may contain.
+    """Everything in which the probed code differs from its exports, and what no export may contain or call.
 
     That is: a symbol missing or with other parameters; a function nobody defines; shared memory; a block barrier.
+    Kernels and functions of the same source that no export reaches are nobody's business here.
     """
     functions = functions_of(ptx)
     problems = [problem for export in exports.exports for problem in _differences(export, functions, source)]
     symbols = {export.symbol for export in exports.exports}
-    for name in sorted(functions):
+    reached, code = reachable_code(ptx, symbols)
+    for name in sorted(functions.keys() & reached):
         if not functions[name].defined and name not in symbols and name not in PROVIDED:
             what = f"the device code calls `{name}`, which it does not define"
             problems.append(Problem(what, Place(source), hint="define it in this source or in a header it includes"))
-    for name in sorted({found["name"] for found in _SHARED.finditer(ptx)}):
+    for name in sorted({found["name"] for text in (ptx, code) for found in _SHARED.finditer(text)} & reached):
         what = f"the device code declares shared memory, `{name}`, which a tile kernel's compiler alone can place"
         problems.append(Problem(what, Place(source), hint="keep to registers, the parameters and warp shuffles"))
-    for instruction in sorted({found["what"].rstrip(";") for found in _BLOCK_BARRIER.finditer(ptx)}):
+    for instruction in sorted({found["what"].rstrip(";") for found in _BLOCK_BARRIER.finditer(code)}):
         what = (
             f"the device code waits for the whole block, `{instruction}`; a tile kernel's threads need not all call it"
         )

@@ -37,6 +37,7 @@ def compile_device_code(target: list[File], source: list[File], env: Env) -> Non
             origin=scanner.logical(origin, env),
             root=top_of(env),
             include_path=include_path(env),
+            toolkit_include=session_of(env).toolkit.include,
         )
         data = make_ltoir(
             module,
