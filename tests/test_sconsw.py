@@ -112,5 +112,6 @@ def test_the_environment_imports_the_package_from_the_checkout(checkout: Checkou
     (package / "__init__.py").write_text("where = __file__\n", encoding="utf-8")
     checkout.run()
     query = [checkout.environment / "bin" / "python", "-c", "import tilewright; print(tilewright.where)"]
-    shown = subprocess.run(query, capture_output=True, text=True, check=True, cwd="/").stdout
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    shown = subprocess.run(query, capture_output=True, text=True, check=True, cwd="/", env=environment).stdout
     assert Path(shown.strip()) == package / "__init__.py"
