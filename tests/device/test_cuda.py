@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tilewright.device.ltoir import make_ltoir, read_header
 from tilewright.device.module import DeviceError
 from tilewright.device.nvrtc import compile_cuda, version
 from tilewright.device.workers import Workers
-from tilewright.exports.model import ExportSet
+from tilewright.exports.model import ExportSet, Sync
 from tilewright.toolchain.toolkit import Toolkit
 
 
@@ -23,6 +24,13 @@ def test_ltoir_is_made_for_the_architecture_asked_for(
 ) -> None:
     made = make_ltoir(cuda(RELU_CUDA), RELU, arch=arch, toolkit=toolkit, workers=workers)
     assert read_header(made).arch == number
+
+
+def test_every_architecture_of_the_assembler_can_be_built_for(toolkit: Toolkit, workers: Workers) -> None:
+    """The container of sm_110 still says 101, its number before CUDA 13."""
+    for arch in toolkit.architectures():
+        made = make_ltoir(cuda(RELU_CUDA), RELU, arch=arch, toolkit=toolkit, workers=workers)
+        assert read_header(made).arch == int(arch.removeprefix("sm_"))
 
 
 def test_sm_and_compute_spellings_make_the_same_bytes(toolkit: Toolkit, workers: Workers) -> None:
@@ -91,9 +99,21 @@ def test_every_compile_error_is_placed_in_the_users_own_file(toolkit: Toolkit, w
         ("a/k.cu:4:9", 'identifier "y" is undefined'),
         ("a/k.cu:6:29", 'identifier "z" is undefined'),
     ]
-    assert "3 errors detected" in found[0].detail
-    assert "/tw/" not in found[0].detail
-    assert [problem.detail for problem in found[1:]] == ["", ""]
+    assert "3 errors detected" in found[-1].detail
+    assert "/tw/" not in found[-1].detail
+    assert [problem.detail for problem in found[:-1]] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("#include <cmath>", "needs no header for sqrtf"),
+        ("#include <type_traits>", "has no host headers"),
+        ("__device__ __half h(__half x);", "#include <cuda_fp16.h>"),
+    ],
+)
+def test_a_common_compile_error_has_a_hint(line: str, hint: str, toolkit: Toolkit, workers: Workers) -> None:
+    assert hint in problems(cuda(f"{line}\n"), toolkit, workers)[0].hint
 
 
 def test_a_missing_header_is_named_with_its_line(toolkit: Toolkit, workers: Workers) -> None:
@@ -294,10 +314,27 @@ def test_a_kernel_beside_the_exports_may_use_what_they_may_not(toolkit: Toolkit,
     assert read_header(made).arch == 120
 
 
+@pytest.mark.parametrize(
+    ("value", "instruction"),
+    [
+        ("__shfl_xor_sync(~0u, x, 1)", "shfl.sync"),
+        ("__any_sync(~0u, x > 0) ? x : 0", "vote.sync"),
+        ("(__syncwarp(), x)", "bar.warp.sync"),
+    ],
+)
+def test_warp_traffic_needs_warp_synchronization(
+    value: str, instruction: str, toolkit: Toolkit, workers: Workers
+) -> None:
+    (found,) = problems(cuda(RELU_CUDA.replace("x > 0.0f ? x : 0.0f", value)), toolkit, workers)
+    assert found.what.startswith(f"`relu`: its threads do not call together, yet it waits for a warp, `{instruction}")
+    assert 'sync = "warp"' in found.hint
+
+
 def test_warp_shuffles_and_warp_barriers_are_no_block_barriers(toolkit: Toolkit, workers: Workers) -> None:
     body = "__syncwarp(); *relu_out = __shfl_xor_sync(0xffffffffu, x, 1)"
     text = RELU_CUDA.replace("*relu_out = x > 0.0f ? x : 0.0f", body)
-    make_ltoir(cuda(text), RELU, arch="sm_120", toolkit=toolkit, workers=workers)
+    together = library(replace(export("relu", "f32"), sync=Sync.WARP))
+    make_ltoir(cuda(text), together, arch="sm_120", toolkit=toolkit, workers=workers)
 
 
 def problems(

@@ -10,6 +10,8 @@ from tilewright.problem import Problem
 
 MAGIC = b"\xed\x43\x4e\x7f"
 SIZE = 0x1C
+RENAMED = {101: 110}
+"""Containers keep the number that an architecture had before CUDA 13 renamed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,4 +36,5 @@ def read_header(data: bytes) -> LtoirHeader:
     (tenfold,) = struct.unpack_from("<H", data, 0x1A)
     if tenfold % 10 or not tenfold:
         raise DeviceError([Problem(f"LTOIR names no architecture: {tenfold} is not a number times ten")])
-    return LtoirHeader(arch=tenfold // 10, nvvm_version=data[10])
+    number = tenfold // 10
+    return LtoirHeader(arch=RENAMED.get(number, number), nvvm_version=data[10])

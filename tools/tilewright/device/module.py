@@ -9,6 +9,9 @@ from tilewright.problem import ProblemError
 
 Language = Literal["cuda", "nvvm"]
 
+LOGICAL_ROOT = "/tw/"
+"""What the logical absolute name of a project's header begins with; the rest is project-relative."""
+
 
 class DeviceError(ProblemError):
     """Device code that does not compile, link or match its exports, or a native tool that failed."""

@@ -10,10 +10,10 @@ import ctypes
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tilewright.device.module import DeviceError, DeviceModule
+from tilewright.device.module import LOGICAL_ROOT, DeviceError, DeviceModule
 from tilewright.device.native import entry, opened, sized, strings, text_of
 from tilewright.device.standard_headers import missing_standard_headers
 from tilewright.problem import Place, Problem
@@ -21,11 +21,20 @@ from tilewright.problem import Place, Problem
 OPTIONS = ("-dlto", "-std=c++20", "-diag-suppress=1097")
 """1097 is the warning about an attribute it does not know: ours."""
 
-LOGICAL_ROOT = "/tw/"
-"""What the logical absolute name of a project's header begins with; the rest is project-relative."""
-
 _ERROR = re.compile(r"^(?:(?P<file>.+?)\((?P<line>\d+)\)|At end of source): (?:\w+ )?error(?: #[\w-]+)?: (?P<text>.*)$")
 _INDENT = 2
+_HINTS = (
+    (
+        re.compile(r'cannot open source file "(c?math)(\.h)?"'),
+        "device code needs no header for sqrtf and the like; remove the line, or include <cuda/std/cmath>",
+    ),
+    (
+        re.compile(r'cannot open source file "[a-z_]+(\.h)?"'),
+        "the compiler for device code has no host headers: remove the line, or include <cuda/std/...>",
+    ),
+    (re.compile(r'identifier "(__half|half|__ushort_as_half)" is undefined'), "#include <cuda_fp16.h>"),
+)
+"""What helps against the compiler errors that are met most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +92,15 @@ def _status_text(nvrtc: str, status: int) -> str:
 
 
 def _problems(log: str, source: str) -> list[Problem]:
-    """One problem an error, in the compiler's order; the first carries the whole log."""
-    return [
-        Problem(what, where, detail=log if number == 0 else "")
-        for number, (what, where) in enumerate(_errors(log, source))
+    """One problem an error, in the compiler's order; the one that is shown last carries the whole log."""
+    problems = [
+        Problem(what, where, hint=next((hint for pattern, hint in _HINTS if pattern.search(what)), ""))
+        for what, where in _errors(log, source)
     ]
+    if problems:
+        last = max(problems, key=lambda problem: problem.where or Place(source))
+        problems[problems.index(last)] = replace(last, detail=log)
+    return problems
 
 
 def _errors(log: str, source: str) -> Iterator[tuple[str, Place]]:

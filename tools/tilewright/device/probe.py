@@ -15,7 +15,7 @@ from tilewright.device.module import DeviceError, DeviceModule
 from tilewright.device.nvjitlink import link
 from tilewright.device.nvvm import compile_ir
 from tilewright.exports.abi import NativeParameter, native_parameters, prototype
-from tilewright.exports.model import ExportSet, TileExport
+from tilewright.exports.model import ExportSet, Sync, TileExport
 from tilewright.problem import Place, Problem
 
 DATA_LAYOUT = (
@@ -37,6 +37,9 @@ _FUNCTION = re.compile(
     r"^(?:\.(?P<linkage>visible|extern|weak) )?\.func\s*(?:\((?P<result>[^)]*)\))?\s*(?P<name>[\w$.]+)\s*"
     r"\((?P<parameters>[^)]*)\)",
     re.MULTILINE,
+)
+_WARP_TRAFFIC = re.compile(
+    r"^\s*(?:@!?%p\d+\s+)?(?P<what>(?:shfl|vote|match|redux|bar\.warp)\.(?:\w+\.)?sync\S*)", re.MULTILINE
 )
 _BODY = re.compile(
     r"^(?:\.\w+ )?\.(?:func|entry)\s*(?:\([^)]*\))?\s*(?P<name>[\w$.]+)\s*\([^)]*\)[^;{]*\{(?P<body>.*?)^\}",
@@ -106,7 +109,8 @@ def reachable_code(ptx: str, symbols: Iterable[str]) -> tuple[set[str], str]:
 def problems_of(ptx: str, exports: ExportSet, source: str) -> list[Problem]:
     """Everything in which the probed code differs from its exports, and what no export may contain or call.
 
-    That is: a symbol missing or with other parameters; a function nobody defines; shared memory; a block barrier.
+    That is: a symbol missing or with other parameters; a function nobody defines; shared memory; a block barrier;
+    warp traffic where the threads of a warp do not call together.
     Kernels and functions of the same source that no export reaches are nobody's business here.
     """
     functions = functions_of(ptx)
@@ -125,7 +129,17 @@ def problems_of(ptx: str, exports: ExportSet, source: str) -> list[Problem]:
             f"the device code waits for the whole block, `{instruction}`; a tile kernel's threads need not all call it"
         )
         problems.append(Problem(what, Place(source), hint='use `sync = "warp"` and `__syncwarp()`'))
+    problems.extend(_stray_warp_traffic(ptx, exports, source))
     return problems
+
+
+def _stray_warp_traffic(ptx: str, exports: ExportSet, source: str) -> Iterator[Problem]:
+    """With `sync = "none"` each thread calls alone, so nobody answers a shuffle or a vote."""
+    for export in exports.exports:
+        if export.sync is Sync.NONE and (found := _WARP_TRAFFIC.search(reachable_code(ptx, [export.symbol])[1])):
+            instruction = found["what"].rstrip(";")
+            what = f"`{export.name}`: its threads do not call together, yet it waits for a warp, `{instruction}`"
+            yield Problem(what, export.where or Place(source), hint='add sync = "warp" to its attribute')
 
 
 def _differences(export: TileExport, functions: Mapping[str, PtxFunction], source: str) -> Iterator[Problem]:
