@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from tilewright.callers.bindings.every_language import bindings_of
+from tilewright.exports.description import read_description
 from tilewright.toolchain.shadow import shadow_root, tool_environment
 from tilewright.toolchain.toolkit import Toolkit
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = "examples/tilelib_relu"
+CALLER = ROOT / "examples" / "tile_caller" / "tile_caller.cu"
 ARCHITECTURES = ("sm_90", "sm_100", "sm_120")
 
 
@@ -43,13 +46,20 @@ def machine_code(toolkit: Toolkit, cubin: Path) -> str:
     return run(toolkit, cubin.parent, toolkit.require("nvdisasm").path, "-c", cubin)
 
 
+def write_bindings(description: Path, folder: Path) -> None:
+    """The header that the caller includes."""
+    for name, content in bindings_of(read_description(description)).items():
+        (folder / name).write_bytes(content)
+
+
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_a_caller_inlines_all_three_functions(arch: str, libraries: Path, toolkit: Toolkit, tmp_path: Path) -> None:
     library = libraries / arch / EXAMPLE / "tilelib_relu.tilelib"
-    caller, module, cubin = ROOT / EXAMPLE / "tile_caller.cu", tmp_path / "caller.tilebc", tmp_path / "caller.cubin"
+    module, cubin = tmp_path / "caller.tilebc", tmp_path / "caller.cubin"
     shadow = shadow_root(toolkit)
     preview = ["--enable-tile", "--tile-preview", "simt", "-std=c++20", f"-arch={arch}"]
-    run(toolkit, tmp_path, shadow / "bin" / "nvcc", *preview, "--tilebc", "-o", module, caller)
+    write_bindings(library.with_suffix(".tileexports.json"), tmp_path)
+    run(toolkit, tmp_path, shadow / "bin" / "nvcc", *preview, f"-I{tmp_path}", "--tilebc", "-o", module, CALLER)
     assembler = toolkit.require("assembler").path
     run(toolkit, tmp_path, assembler, "--preview=simt", "-l", library, "--gpu-name", arch, "-o", cubin, module)
 
@@ -80,8 +90,9 @@ def test_the_alarm_works_a_wrong_parameter_leaves_a_call(
     interface, implementation = ((folder / f"tilelib_relu.{kind}.tilebc").read_bytes() for kind in ("iface", "impl"))
     library = tmp_path / "wrong.tilelib"
     library.write_bytes(pack(interface, implementation, ltoir, stem="wrong", toolkit=toolkit))
-    caller, cubin = ROOT / EXAMPLE / "tile_caller.cu", tmp_path / "caller.cubin"
-    preview = ["--enable-tile", "--tile-preview", "simt", "-std=c++20", "-arch=sm_120"]
+    cubin = tmp_path / "caller.cubin"
+    write_bindings(folder / "tilelib_relu.tileexports.json", tmp_path)
+    preview = ["--enable-tile", "--tile-preview", "simt", "-std=c++20", "-arch=sm_120", f"-I{tmp_path}"]
     link = [f"-Xtileiras=-l={library}", "--tilecubin", "-o", cubin]
-    run(toolkit, tmp_path, shadow_root(toolkit) / "bin" / "nvcc", *preview, *link, caller)
+    run(toolkit, tmp_path, shadow_root(toolkit) / "bin" / "nvcc", *preview, *link, CALLER)
     assert re.search(r"\bCALL\b", machine_code(toolkit, cubin))

@@ -1,0 +1,1 @@
+"""A small launcher for kernels in cubins. Runs with NumPy and cuda-bindings alone."""

@@ -1,0 +1,1 @@
+"""Tile C++ programs and cubins compiled against tile libraries."""
