@@ -72,7 +72,8 @@ def exports(draw: st.DrawFn, name: str, symbol: str, function: str) -> TileExpor
             Parameter(f"{function}_out", draw(st.sampled_from(ElementType)), Access.OUT, 1, is_return=True)
         )
     arch = draw(st.lists(st.sampled_from(ARCHITECTURES), max_size=3, unique=True))
-    return TileExport(name, symbol, function, tuple(parameters), tile_shape, sync, tuple(arch), draw(docs()))
+    bound = draw(st.none() | st.integers(0, 2**40))
+    return TileExport(name, symbol, function, tuple(parameters), tile_shape, sync, tuple(arch), draw(docs()), bound)
 
 
 @st.composite
@@ -134,6 +135,7 @@ def broad_exports(draw: st.DrawFn) -> TileExport:
             st.sampled_from(Sync),
             st.lists(st.sampled_from(("sm_90", "sm_120a", "sm_1", "SM_120", "")), max_size=2).map(tuple),
             st.sampled_from(("", "text\n", "bell\a", "\u202e")),
+            st.sampled_from((None, -1, 0, 4)),
         )
     )
 

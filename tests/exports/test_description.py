@@ -235,5 +235,16 @@ def test_the_schema_names_every_field_and_element_type() -> None:
         ("ExportRecord", document["exports"][0]),
         ("ParameterRecord", document["exports"][0]["parameters"][0]),
     ):
-        assert records[record]["required"] == list(records[record]["properties"]) == list(fields)
+        assert records[record]["required"] == list(fields)
+        assert [name for name in records[record]["properties"] if name != "max_ulps"] == list(fields)
         assert records[record]["additionalProperties"] is False
+
+
+def test_only_an_export_with_an_error_bound_writes_one() -> None:
+    bounded = ExportSet("tilelib_relu", (replace(RELU, max_ulps=4),))
+    data = write_description(bounded)
+    assert b'"max_ulps": 4' in data
+    assert b"max_ulps" not in write_description(LIBRARY)
+    assert parse_description(data, "a.json") == bounded
+    with pytest.raises(ExportError, match=r"error bound -1 is negative"):
+        parse_description(data.replace(b'"max_ulps": 4', b'"max_ulps": -1'), "a.json")

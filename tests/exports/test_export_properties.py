@@ -64,6 +64,7 @@ def legal_export(export: TileExport) -> bool:
         )
         and all(re.fullmatch(r"sm_\d\d\d?[af]?", name) for name in export.arch)
         and len(set(export.arch)) == len(export.arch)
+        and (export.max_ulps is None or export.max_ulps in range(2**64))
         and "\a" not in export.doc
         and "\u202e" not in export.doc
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,19 +16,15 @@ from tilewright.sources.source import SourceError
     ("name", "message"),
     [
         (
-            "k.rs",
-            "k.rs: error: Rust sources are not supported yet\n  hint: write the exports in a file of one of these: .cu",
-        ),
-        (
             "lib/k.py",
             "lib/k.py: error: Python sources are not supported yet\n"
-            "  hint: write the exports in a file of one of these: .cu",
+            "  hint: write the exports in a file of one of these: .cu, .rs",
         ),
         (
             "k.cpp",
             "k.cpp: error: tile libraries are not made of this kind of file\n  hint: rename the file to .cu",
         ),
-        ("k", "k: error: tile libraries are not made of this kind of file\n  hint: the suffixes are .cu"),
+        ("k", "k: error: tile libraries are not made of this kind of file\n  hint: the suffixes are .cu, .rs"),
         ("gone.cu", "gone.cu: error: there is no file `gone.cu`"),
         ("folder.cu", "folder.cu: error: `folder.cu` is a folder, not a source file"),
         (
@@ -46,7 +43,6 @@ def test_what_is_no_source_is_refused_with_the_exact_message(name: str, message:
     write(
         tmp_path,
         {
-            "k.rs": "",
             "lib/k.py": "",
             "k.cpp": RELU,
             "k": RELU,
@@ -64,11 +60,30 @@ def test_a_header_that_is_no_text_is_refused_by_its_name(tmp_path: Path) -> None
     assert refusal(tmp_path).startswith("sub/k.cuh:1: error: the file is not UTF-8 text: byte 0xfc\n")
 
 
+@pytest.mark.parametrize("name", [b"k\xff.cu", b"d\xff/k.cu", b'k\n#error "line".cu', b"k\x1b[2J.cu"])
+def test_a_name_that_no_line_of_code_could_hold_is_refused(name: bytes, tmp_path: Path) -> None:
+    text = os.fsdecode(name)
+    message = refusal(write(tmp_path, {text: RELU}), text)
+    assert message.endswith(
+        ": error: the name of the file or its folder has characters that are no text\n"
+        "  hint: rename it: the name is written into the device code"
+    )
+    assert message.encode("utf-8").decode().replace("\n", "").isprintable()
+
+
+def test_the_name_of_a_header_is_held_to_the_same(tmp_path: Path) -> None:
+    folder = os.fsdecode(b"d\xff")
+    write(tmp_path, {"k.cu": f'#include "k.cuh"\n{RELU}', f"{folder}/k.cuh": "\n"})
+    assert refusal(tmp_path, "k.cu", folder).startswith("d\\u{dcff}/k.cuh: error: the name of the file")
+
+
 def test_the_suffix_of_the_device_code_is_known_before_the_source_is_read(tmp_path: Path) -> None:
     assert device_suffix_of(tmp_path / "gone.cu") == ".device.cu"
     assert read(write(tmp_path, {"k.cu": RELU})).device_suffix == SUFFIXES[".cu"].device_suffix
-    with pytest.raises(SourceError, match=r"k\.rs: error: Rust sources are not supported yet"):
-        device_suffix_of(Path("src/k.rs"))
+    assert device_suffix_of(tmp_path / "gone.rs") == ".ll"
+    assert device_suffix_of(write(tmp_path, {"crate/Cargo.toml": ""}) / "crate") == ".ll"
+    with pytest.raises(SourceError, match=r"k\.py: error: Python sources are not supported yet"):
+        device_suffix_of(Path("src/k.py"))
 
 
 def test_a_source_outside_of_the_project_is_named_relative_to_it(tmp_path: Path) -> None:

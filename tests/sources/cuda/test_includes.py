@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 from sources.project import RELU, TILE, ltoir, read, refusal, unit, write
 from tilewright.device.module import DeviceError
 from tilewright.device.workers import Workers
-from tilewright.sources.cuda.includes import scan, translation_unit
+from tilewright.sources.cuda.header_search import scan
+from tilewright.sources.cuda.includes import translation_unit
 from tilewright.sources.source import SourceError
 from tilewright.toolchain.toolkit import Toolkit
 
@@ -118,7 +120,7 @@ def test_an_include_is_found_however_it_is_written(
     text: str, tmp_path: Path, toolkit: Toolkit, workers: Workers
 ) -> None:
     write(tmp_path, {"f.cu": f"{text}\n{RELU}", "include/k.cuh": header("one", 2), "include/sub/x": ""})
-    assert scan(tmp_path / "f.cu", tmp_path, [tmp_path / "include"]) == (tmp_path / "include/k.cuh",)
+    assert scan(tmp_path / "f.cu", [tmp_path / "include"]) == (tmp_path / "include/k.cuh",)
     assert read(tmp_path, "f.cu", "include").dependencies == (tmp_path / "f.cu", tmp_path / "include/k.cuh")
     module, _ = unit(tmp_path, "f.cu", "include")
     assert [name for name, _ in module.headers] == ["/tw/include/k.cuh"]
@@ -202,7 +204,20 @@ def test_one_file_behind_two_names_is_one_header(tmp_path: Path, toolkit: Toolki
     write(tmp_path, {"f.cu": text, "one.cuh": header("one", 2)})
     (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
     assert ltoir(tmp_path, toolkit, workers, "f.cu")
-    assert scan(tmp_path / "f.cu", tmp_path) == (tmp_path / "one.cuh",)
+    assert scan(tmp_path / "f.cu") == (tmp_path / "one.cuh",)
+
+
+def test_a_way_up_through_a_link_means_the_folder_that_the_system_means(tmp_path: Path) -> None:
+    write(tmp_path, {"f.cu": f'#include "link/../k.cuh"\n{RELU}', "k.cuh": "wrong", "far/k.cuh": "", "far/sub/x": ""})
+    (tmp_path / "link").symlink_to(tmp_path / "far/sub", target_is_directory=True)
+    assert scan(tmp_path / "f.cu") == (tmp_path / "far/k.cuh",)
+    assert read(tmp_path, "f.cu").dependencies == (tmp_path / "f.cu", tmp_path / "far/k.cuh")
+
+
+def test_the_scan_counts_a_header_that_comes_later_where_it_is_told_to(tmp_path: Path) -> None:
+    write(tmp_path, {"f.cu": '#include "./later.cuh"\n#include "gone.cuh"\n'})
+    later = str(tmp_path / "./later.cuh")
+    assert scan(tmp_path / "f.cu", is_there=lambda path: os.path.normpath(path) == later) == (Path(later),)
 
 
 def test_headers_outside_the_project_have_no_path_of_this_machine(tmp_path: Path) -> None:
@@ -227,22 +242,21 @@ def test_the_scan_survives_what_is_missing_or_no_text(tmp_path: Path) -> None:
         "folder/x": "",
     }
     root = write(tmp_path, files)
-    assert scan(root / "f.cu", root) == (root / "k.cuh", root / "f.cu", root / "l.cuh")
-    assert scan(Path("f.cu"), root) == scan(root / "f.cu", root)
-    assert scan(root / "gone.cu", root) == ()
-    assert scan(root / "folder", root) == ()
+    assert scan(root / "f.cu") == (root / "k.cuh", root / "f.cu", root / "l.cuh")
+    assert scan(root / "gone.cu") == ()
+    assert scan(root / "folder") == ()
 
 
 def test_the_scan_sees_an_edited_header(tmp_path: Path) -> None:
     root = write(tmp_path, {"f.cu": '#include "k.cuh"\n', "k.cuh": "", "l.cuh": ""})
-    assert scan(root / "f.cu", root) == (root / "k.cuh",)
+    assert scan(root / "f.cu") == (root / "k.cuh",)
     write(root, {"k.cuh": '#include "l.cuh"\n'})
-    assert scan(root / "f.cu", root) == (root / "k.cuh", root / "l.cuh")
+    assert scan(root / "f.cu") == (root / "k.cuh", root / "l.cuh")
 
 
 def test_a_header_full_of_comment_lines_is_scanned_at_once(tmp_path: Path) -> None:
     text = "#ifndef A_H\n" + "// //// // // a / b // c\n" * 3000 + '#endif\n#include "k.cuh"\n'
     root = write(tmp_path, {"f.cu": text, "k.cuh": ""})
     started = time.monotonic()
-    assert scan(root / "f.cu", root) == (root / "k.cuh",)
+    assert scan(root / "f.cu") == (root / "k.cuh",)
     assert time.monotonic() - started < 2

@@ -38,6 +38,7 @@ def _schema(description: str, **bounds: object) -> msgspec.Meta:
 
 Identifier = Annotated[str, _schema("An ASCII identifier, no keyword.", pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
 Architecture = Annotated[str, _schema("Such as sm_120 or sm_120a.", pattern="^sm_[1-9][0-9]{1,2}[af]?$")]
+MaxUlps = Annotated[int, _schema("In units of the last place.", minimum=0)]
 TileShape = Annotated[int, _schema("A power of two.", minimum=1, maximum=LARGEST_TILE)]
 
 
@@ -52,7 +53,7 @@ class ParameterRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_return: Annotated[bool, _schema("Whether it is the return slot.")] = msgspec.field(name="return")
 
 
-class ExportRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExportRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One exported function."""
 
     name: Annotated[Identifier, _schema("The declaration that a tile kernel calls.")]
@@ -63,6 +64,7 @@ class ExportRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     arch: Annotated[list[Architecture], _schema("Architectures it supports; empty means every one.", uniqueItems=True)]
     doc: Annotated[str, _schema("The doc comment.")]
     parameters: Annotated[list[ParameterRecord], _schema("In the order of the native function.", minItems=1)]
+    max_ulps: Annotated[MaxUlps | None, _schema("How far off a result may be; absent when undeclared.")] = None
 
 
 class LibraryRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -220,6 +222,7 @@ def _export(record: ExportRecord, file: str, index: int) -> TileExport:
         sync=record.sync,
         arch=tuple(record.arch),
         doc=record.doc,
+        max_ulps=record.max_ulps,
         where=Place(file, path=path),
     )
 
@@ -246,6 +249,7 @@ def _export_record(export: TileExport) -> ExportRecord:
         arch=list(export.arch),
         doc=export.doc,
         parameters=[_parameter_record(parameter) for parameter in export.parameters],
+        max_ulps=export.max_ulps,
     )
 
 

@@ -53,8 +53,9 @@ class TileExport:
 
     `name` is the declaration a tile kernel calls, `symbol` the implementation in the device code, `function` the
     user's own function.  `tile_shape` is the tile size in elements, None when the call supplies it.  `arch` empty
-    means every architecture.  Positions (`where`) are for messages only: they take no part in equality and are
-    never written to a description.
+    means every architecture.  `max_ulps` is how far a result may be from the host's, in units of the last place, None
+    where no bound is declared.  Positions (`where`) are for messages only: they take no part in equality and are never
+    written to a description.
     """
 
     name: str
@@ -65,6 +66,7 @@ class TileExport:
     sync: Sync = Sync.NONE
     arch: tuple[str, ...] = ()
     doc: str = ""
+    max_ulps: int | None = None
     where: Place | None = field(default=None, compare=False)
 
     @property

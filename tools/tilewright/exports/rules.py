@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
-from tilewright.exports import access_rules, name_rules, shape_rules
+from tilewright.exports import access_rules, accuracy_rules, name_rules, shape_rules
 from tilewright.exports.model import ExportSet, TileExport
 from tilewright.problem import Problem, ProblemError
 
@@ -54,6 +54,7 @@ RULES = (
     Rule("parameter-takes-extent", access_rules.parameter_takes_extent),
     Rule("arch-malformed", access_rules.arch_malformed),
     Rule("duplicate-arch", access_rules.duplicate_arch),
+    Rule("max-ulps-negative", accuracy_rules.max_ulps_negative),
     Rule("doc-control-character", access_rules.doc_control_character),
 )
 

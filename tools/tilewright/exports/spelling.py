@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tilewright.exports.abi import C_NAMES
 from tilewright.exports.model import Access, Parameter
-from tilewright.problem import Place
+from tilewright.problem import Place, escape, visible
 
 LONGEST_SHOWN = 60
 MOST_DIGITS = 20
@@ -20,13 +20,12 @@ MOST_DIGITS = 20
 
 def shown(text: str) -> str:
     """The text between backticks: printable characters as they are, everything else escaped, long texts cut."""
-    return f"`{printable(text).replace('`', _escape('`'))}`"
+    return f"`{printable(text).replace('`', escape('`'))}`"
 
 
 def printable(text: str, longest: int = LONGEST_SHOWN) -> str:
     """The text for a terminal: control and other invisible characters as `\\u{1b}`, cut after `longest` characters."""
-    safe = (character if character.isprintable() else _escape(character) for character in text[:longest])
-    return "".join(safe) + ("..." if len(text) > longest else "")
+    return visible(text[:longest]) + ("..." if len(text) > longest else "")
 
 
 def number(value: int) -> str:
@@ -86,7 +85,3 @@ def record(written: Parameter) -> dict[str, str | int | bool]:
 
 def _is_rust(where: Place | None) -> bool:
     return where is not None and where.file.endswith(".rs")
-
-
-def _escape(character: str) -> str:
-    return f"\\u{{{ord(character):x}}}"

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from tilewright.problem import Place, Problem
 from tilewright.sources.cuda.front_end import DEVICE_SUFFIX, read_cuda_file
+from tilewright.sources.rust.front_end import DEVICE_SUFFIX as RUST_DEVICE_SUFFIX
+from tilewright.sources.rust.front_end import read_rust_file
+from tilewright.sources.rust.manifest import is_crate
 from tilewright.sources.source import Source, SourceError
 
 __all__ = ["SUFFIXES", "Language", "Source", "SourceError", "device_suffix_of", "project_name", "read_source"]
@@ -27,10 +30,11 @@ class Language:
 
 SUFFIXES = {
     ".cu": Language("CUDA C++", read_cuda_file, DEVICE_SUFFIX),
+    ".rs": Language("Rust", read_rust_file, RUST_DEVICE_SUFFIX),
 }
 """The languages by the suffix of their files."""
 
-_PLANNED = {".rs": "Rust", ".py": "Python"}
+_PLANNED = {".py": "Python"}
 _CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c", ".cuh", ".h", ".hpp"})
 
 
@@ -63,7 +67,7 @@ def device_suffix_of(path: Path) -> str:
 
 
 def _language_of(path: Path, name: str) -> Language:
-    language = SUFFIXES.get(path.suffix)
+    language = SUFFIXES.get(".rs" if is_crate(path) else path.suffix)
     if language is not None:
         return language
     supported = ", ".join(SUFFIXES)

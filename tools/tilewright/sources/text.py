@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tilewright.exports.spelling import printable
 from tilewright.problem import Place, Problem
 from tilewright.sources.source import SourceError
 
 
 def read_text(path: Path, name: str) -> str:
-    """The text of a file, line ends as they are, a byte order mark dropped. `name` stands in messages.
+    """The text of a file, line ends as they are, a byte order mark dropped. `name` stands in messages and in `#line`.
 
-    Raises SourceError when there is no such file, it is a folder, cannot be read, or is not UTF-8 text.
+    Raises SourceError when there is no such file, it is a folder or a pipe, cannot be read, or is not UTF-8 text; and for a
+    name that is not UTF-8 or has control characters, which no line of code could hold.
     """
+    if not name.isprintable():
+        shown = printable(name, len(name))
+        what = "the name of the file or its folder has characters that are no text"
+        raise SourceError([Problem(what, Place(shown), hint="rename it: the name is written into the device code")])
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # reading a pipe would wait for ever
+            raise SourceError([Problem(f"`{name}` is not a regular file", Place(name))])
         data = path.read_bytes()
     except FileNotFoundError:
         raise SourceError([Problem(f"there is no file `{name}`", Place(name))]) from None

@@ -10,19 +10,18 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 
-from tilewright.device.module import DeviceModule
+from tilewright.device.module import LOGICAL_ROOT, DeviceModule
 from tilewright.device.standard_headers import STANDARD_HEADERS
 from tilewright.problem import Problem
 from tilewright.sources.cuda.directives import Include, includes
+from tilewright.sources.cuda.header_search import find_header
 from tilewright.sources.cuda.lexer import SourceText
 from tilewright.sources.cuda.wrappers import quoted
 from tilewright.sources.source import SourceError
 from tilewright.sources.text import read_text
 
-LOGICAL_ROOT = "/tw/"
 OUTSIDE = "_outside"
 _PREAMBLE = re.compile(r'// Written by tilewright [^\n]*\n#line 1 "[^\n]*\n')
 _TOOLKIT = re.compile(
@@ -121,17 +120,6 @@ class Closure:
         return Path(os.path.relpath(absolute, self.root)).as_posix() if _inside(absolute, self.root) else absolute
 
 
-def find_header(include: Include, folder: Path, include_path: Sequence[Path]) -> Path | None:
-    """Quoted names are looked for in the folder of the including file first, then all in the include path."""
-    for place in (folder, *include_path) if include.quoted else include_path:
-        candidate = os.path.join(os.path.abspath(place), include.name)
-        if os.path.isfile(candidate):
-            plain = os.path.normpath(candidate)
-            same = os.path.isfile(plain) and os.path.samefile(plain, candidate)
-            return Path(plain if same else os.path.realpath(candidate))
-    return None
-
-
 def headers_of(source: SourceText, folder: Path, closure: Closure) -> tuple[Header, ...]:
     """Every header a text includes, directly or not, in the order in which they are met."""
     for _ in closure.take(source, folder):
@@ -182,34 +170,6 @@ def _rewritten(source: SourceText, folder: Path, closure: Closure) -> str:
         pieces += [source.text[position : include.start], f'"{header.logical}"']
         position = include.end
     return "".join([*pieces, source.text[position:]])
-
-
-def scan(path: Path, root: Path, include_path: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """The user's headers that a file includes, directly or not. What is missing or unreadable is passed over."""
-    found: dict[str, Path] = {}
-    waiting = [Path(os.path.abspath(root / path))]
-    while waiting:
-        file = waiting.pop(0)
-        for include in _includes_of_file(file):
-            header = None if include.computed else find_header(include, file.parent, include_path)
-            if header is not None and os.path.realpath(header) not in found:
-                found[os.path.realpath(header)] = header
-                waiting.append(header)
-    return tuple(found.values())
-
-
-def _includes_of_file(path: Path) -> tuple[Include, ...]:
-    try:
-        status = path.stat()
-        return _remembered_includes(str(path), status.st_mtime_ns, status.st_size)
-    except OSError:
-        return ()
-
-
-@lru_cache(maxsize=8192)
-def _remembered_includes(path: str, _mtime_ns: int, _size: int) -> tuple[Include, ...]:
-    with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
-        return tuple(includes(file.read()))
 
 
 def _inside(path: str, folder: str | Path) -> bool:

@@ -1,0 +1,8 @@
+use cuda_device::tile_export;
+
+const LANES: usize = 1;
+
+#[tile_export(tile_shape = 128)]
+pub fn first(x: &[f32; 1]) -> f32 {
+    x[LANES - 1]
+}

@@ -1,0 +1,8 @@
+use cuda_device::tile_export;
+
+pub const TILE: usize = 128;
+
+#[tile_export(tile_shape = 128)]
+pub fn relu(x: f32) -> f32 {
+    x.max(0.0)
+}

@@ -1,0 +1,7 @@
+use cuda_device::tile_export;
+
+#[doc = "a bell "]
+#[tile_export(tile_shape = 128)]
+pub fn relu(x: f32) -> f32 {
+    x.max(0.0)
+}

@@ -1,0 +1,6 @@
+use cuda_device::tile_export;
+
+#[tile_export(tile_shape = 128)]
+pub fn add(a: f32, a: f32) -> f32 {
+    a + a
+}

@@ -1,0 +1,10 @@
+use cuda_device::tile_export;
+
+pub struct Scale(f32);
+
+impl Scale {
+    #[tile_export(tile_shape = 128)]
+    pub fn apply(&self, x: f32) -> f32 {
+        x * self.0
+    }
+}

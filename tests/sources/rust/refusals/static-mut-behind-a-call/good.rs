@@ -1,0 +1,12 @@
+use cuda_device::tile_export;
+
+static mut CALLS: u32 = 0;
+
+pub fn elsewhere(x: u32) {
+    unsafe { CALLS += x }
+}
+
+#[tile_export(tile_shape = 128)]
+pub fn count(x: u32) -> u32 {
+    x
+}

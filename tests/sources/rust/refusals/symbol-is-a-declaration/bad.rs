@@ -1,0 +1,11 @@
+use cuda_device::tile_export;
+
+#[tile_export(tile_shape = 128, name = "rectify")]
+pub fn relu(x: f32) -> f32 {
+    x.max(0.0)
+}
+
+#[tile_export(tile_shape = 128, symbol = "rectify")]
+pub fn twice(x: f32) -> f32 {
+    x * 2.0
+}

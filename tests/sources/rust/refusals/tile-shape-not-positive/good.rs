@@ -1,0 +1,6 @@
+use cuda_device::tile_export;
+
+#[tile_export(tile_shape = 128)]
+pub fn relu(x: f32) -> f32 {
+    x.max(0.0)
+}

@@ -1,0 +1,9 @@
+use cuda_device::tile_export;
+
+type Real = f32;
+
+#[tile_export(tile_shape = 128)]
+pub fn first(x: f32) -> f32 {
+    let y: Real = x;
+    y
+}
