@@ -87,6 +87,40 @@ def test_an_interrupted_set_up_is_repaired_by_the_next_call(checkout: Checkout) 
     assert checkout.run("x").stdout == "SCons got ['x']\n"
 
 
+def test_a_removal_that_is_interrupted_is_repaired_by_the_next_call(checkout: Checkout) -> None:
+    checkout.run()
+    (checkout.environment / "sconsw.json").unlink()
+    code = (
+        "import runpy, shutil, sys\n"
+        "from pathlib import Path\n"
+        "def removed_in_part(path):\n"
+        "    for mark in Path(path).rglob('sconsw.made'): mark.unlink()\n"
+        "    raise KeyboardInterrupt\n"
+        "shutil.rmtree = removed_in_part\n"
+        "runpy.run_path(sys.argv[1], run_name='__main__')\n"
+    )
+    stopped = subprocess.run(
+        [sys.executable, "-c", code, str(checkout.folder / "sconsw")],
+        env={**os.environ, "SCONSW_VENV": str(checkout.environment)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert stopped.stderr.endswith("sconsw: error: interrupted; the next call starts the set-up over\n")
+    assert checkout.run("x").stdout == "SCons got ['x']\n"
+
+
+def test_a_file_where_the_environment_should_be_is_one_clear_error(checkout: Checkout) -> None:
+    checkout.environment.write_text("mine")
+    done = checkout.run()
+    assert (done.returncode, done.stdout, checkout.environment.read_text()) == (1, "", "mine")
+    assert done.stderr.splitlines()[-1].startswith(f"sconsw: error: {checkout.environment} was not made by sconsw;")
+    checkout.environment = checkout.environment / "below"
+    done = checkout.run()
+    assert done.stderr.startswith(f"sconsw: error: cannot set up {checkout.environment}: ")
+    assert "Traceback" not in done.stderr
+
+
 def test_a_folder_that_sconsw_did_not_make_is_left_alone(checkout: Checkout) -> None:
     checkout.environment.mkdir()
     keep = checkout.environment / "mine"

@@ -239,7 +239,7 @@ def test_a_header_is_found_through_include(project: Path, run: Run) -> None:
             "error: -o names the folder `out/`\n  hint: name the file: -o out/tilelib_relu.tilelib\n",
         ),
         (("missing.cu", "--arch", "90"), "missing.cu: error: there is no file `missing.cu`"),
-        (("relu.rs", "--arch", "90"), "relu.rs: error: Rust sources are not supported yet"),
+        (("relu.py", "--arch", "90"), "relu.py: error: Python sources are not supported yet"),
     ],
 )
 def test_a_wrong_request_is_one_error_and_writes_nothing(

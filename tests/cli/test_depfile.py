@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from cli.conftest import NINJA
+from needed_tools import needs
 from tilewright.cli.arguments import UsageError
 from tilewright.cli.depfile import UNWRITABLE, escaped, make_rule
 
@@ -74,7 +74,7 @@ def output_of(*command: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@needs("make")
 @pytest.mark.parametrize("name", NAMES)
 def test_make_follows_the_rule(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("")
@@ -86,7 +86,7 @@ def test_make_follows_the_rule(tmp_path: Path, name: str) -> None:
     assert "touch out" in output_of("make", folder=tmp_path)
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@needs("make")
 def test_make_does_not_stop_at_a_deleted_header(tmp_path: Path) -> None:
     (tmp_path / "out.d").write_text(make_rule(["out"], ["gone.cuh"]))
     (tmp_path / "Makefile").write_text("all: out\nout: ; touch out\n-include out.d\n")

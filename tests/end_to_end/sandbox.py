@@ -31,6 +31,15 @@ RELU = """\
 
 LIMIT = "#define LIMIT 0.0f\n"
 
+TEN = """\
+import tilewright.scons
+
+tilewright.scons.check_variables()
+env = Environment(tools=["default", tilewright.scons.generate])
+for number in range(10):
+    SConscript(f"library{number}/SConscript", exports="env")
+"""
+
 DESCRIPTION = """\
 {
   "schema": 1,
@@ -139,22 +148,27 @@ class Sandbox:
         assert old in text
         self.write({name: text.replace(old, new)})
 
-    def start(self, *arguments: str, **environ: str) -> subprocess.Popen[str]:
-        """SCons, started and not waited for."""
+    def start(self, *arguments: str, at: str = ".", module: str = "SCons", **environ: str) -> subprocess.Popen[str]:
+        """SCons, or another program of the environment, started in a folder of the project and not waited for."""
         return subprocess.Popen(
-            [sys.executable, "-m", "SCons", *arguments],
-            cwd=self.folder,
+            [sys.executable, "-m", module, *arguments],
+            cwd=self.folder / at,
             env={**self.environ, **environ},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
+            errors="surrogateescape",
             start_new_session=True,
         )
 
-    def scons(self, *arguments: str, **environ: str) -> Run:
+    def scons(self, *arguments: str, at: str = ".", **environ: str) -> Run:
         """A whole SCons run."""
-        return finished(self.start(*arguments, **environ))
+        return finished(self.start(*arguments, at=at, **environ))
+
+    def tilewright(self, *arguments: str, **environ: str) -> Run:
+        """One command of the command line."""
+        return finished(self.start(*arguments, module="tilewright", **environ))
 
     def read(self, name: str) -> bytes:
         """A file's bytes."""
@@ -165,6 +179,21 @@ class Sandbox:
         top = self.folder.joinpath(*parts)
         files = (path for path in sorted(top.rglob("*")) if path.is_file() and not path.name.startswith(".sconsign"))
         return {path.relative_to(top).as_posix(): path.read_bytes() for path in files}
+
+    def listing(self) -> dict[str, bytes]:
+        """Everything below the project, folders too (their names end in `/`), SCons's own records left out."""
+        folders = {f"{path.relative_to(self.folder).as_posix()}/": b"" for path in self.folder.rglob("*/")}
+        return folders | self.tree()
+
+
+def ten_libraries() -> dict[str, str]:
+    """The files of a project with ten libraries, each in a folder of its own with a header of an equal name."""
+    files = {"SConstruct": TEN}
+    for number in range(10):
+        files[f"library{number}/SConscript"] = f'Import("env")\nenv.TileLibrary("library{number}", "relu.cu")\n'
+        files[f"library{number}/relu.cu"] = RELU
+        files[f"library{number}/limit.cuh"] = f"#define LIMIT {number}.5f\n"
+    return files
 
 
 def finished(process: subprocess.Popen[str]) -> Run:

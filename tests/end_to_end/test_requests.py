@@ -84,13 +84,16 @@ def test_a_variable_given_twice_is_an_error_not_the_last_one(sandbox: Sandbox) -
     [
         ('env.TileLibrary("my-lib", "relu.cu")', "`my-lib` cannot name a tile library"),
         ('env.TileLibrary("both", ["relu.cu", "relu.cu"])', "the library `both` has 2 sources"),
+        ('env.TileLibrary("none")', "the library `none` has 0 sources"),
+        ('env.TileLibrary(source="relu.cu")', "`` cannot name a tile library"),
+        ('env.TileLibrary("x", "folder")', "`folder` is a folder, and a file is needed there"),
         ('env.TileLibrary("x", "relu.cu", archs="sm_90")', "`TileLibrary` takes no `archs`"),
         ('env.Ltoir("x.ltoir", "relu.cu")', "`Ltoir` needs an architecture"),
         ('env.TileBytecode("x.tilebc", "relu.cu")', "end it with .iface.tilebc"),
     ],
 )
 def test_a_wrong_call_names_the_line_of_the_script(sandbox: Sandbox, call: str, words: str) -> None:
-    sandbox.write({"SConstruct": sandbox.read("SConstruct").decode() + call + "\n"})
+    sandbox.write({"SConstruct": sandbox.read("SConstruct").decode() + call + "\n", "folder/x.txt": ""})
     run = sandbox.scons("arch=sm_120")
     assert run.code == 2
     assert run.errors[0].startswith("SConstruct:6: error: ")
@@ -98,9 +101,16 @@ def test_a_wrong_call_names_the_line_of_the_script(sandbox: Sandbox, call: str, 
     assert "Traceback" not in run.err
 
 
+def test_the_include_path_may_be_one_string(sandbox: Sandbox) -> None:
+    script = sandbox.read("SConstruct").decode().replace("relu = ", 'env["TILELIB_INCLUDE_PATH"] = "inc:more"\nrelu = ')
+    sandbox.write({"SConstruct": script, "more/limit.cuh": sandbox.read("limit.cuh").decode()})
+    (sandbox.folder / "limit.cuh").unlink()
+    assert sandbox.scons("arch=sm_120", "build/sm_120/relu.tileexports.json").rebuilt("exports")
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
-    [("relu.rs", "not supported yet"), ("missing.cu", "missing.cu' not found"), ("relu.cc", ".cu")],
+    [("relu.py", "not supported yet"), ("missing.cu", "missing.cu' not found"), ("relu.cc", ".cu")],
 )
 def test_a_source_that_cannot_be_read_is_one_clear_error(sandbox: Sandbox, source: str, words: str) -> None:
     sandbox.edit("SConstruct", '"relu.cu"', f'"{source}"')
@@ -110,7 +120,7 @@ def test_a_source_that_cannot_be_read_is_one_clear_error(sandbox: Sandbox, sourc
     assert run.code == 2
     assert words in run.errors[0]
     assert "Traceback" not in run.err
-    assert sandbox.tree("build") == {}
+    assert not (sandbox.folder / "build").exists()
 
 
 def test_errors_of_the_device_code_are_placed_in_the_users_file(sandbox: Sandbox) -> None:

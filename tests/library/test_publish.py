@@ -51,6 +51,26 @@ def test_a_file_where_a_folder_should_be_is_named_and_nothing_changes(tmp_path: 
     assert tree(tmp_path) == before
 
 
+def test_a_pipe_or_device_is_never_replaced_and_nothing_changes(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(LibraryError) as caught:
+        publish({tmp_path / "first/x": b"1", pipe: b"2"})
+    assert str(caught.value) == (
+        f"error: cannot write `{pipe}`: it is a device, a pipe or a socket, which a rename would replace\n"
+        "  hint: write to a file in a folder of your own"
+    )
+    assert pipe.is_fifo()
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_a_link_to_an_open_file_of_the_process_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "stdout").symlink_to("/proc/self/cmdline")
+    with pytest.raises(LibraryError, match="it is a device, a pipe or a socket"):
+        publish({tmp_path / "stdout": b"1"})
+    assert os.readlink(tmp_path / "stdout") == "/proc/self/cmdline"
+
+
 def test_a_dangling_link_where_a_folder_should_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "build").symlink_to("nowhere")
     with pytest.raises(LibraryError, match="is a file, and a folder is needed there"):

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sources.project import RELU, read, refusal, write
-from tilewright.sources.front_end import SUFFIXES, device_suffix_of, read_source
+from tilewright.sources.front_end import FRONT_ENDS, read_source
+from tilewright.sources.languages import CUDA, LANGUAGES, RUST, language_of, language_of_device_code
 from tilewright.sources.source import SourceError
 
 
@@ -78,12 +79,23 @@ def test_the_name_of_a_header_is_held_to_the_same(tmp_path: Path) -> None:
 
 
 def test_the_suffix_of_the_device_code_is_known_before_the_source_is_read(tmp_path: Path) -> None:
-    assert device_suffix_of(tmp_path / "gone.cu") == ".device.cu"
-    assert read(write(tmp_path, {"k.cu": RELU})).device_suffix == SUFFIXES[".cu"].device_suffix
-    assert device_suffix_of(tmp_path / "gone.rs") == ".ll"
-    assert device_suffix_of(write(tmp_path, {"crate/Cargo.toml": ""}) / "crate") == ".ll"
-    with pytest.raises(SourceError, match=r"k\.py: error: Python sources are not supported yet"):
-        device_suffix_of(Path("src/k.py"))
+    assert language_of(tmp_path / "gone.cu", "gone.cu") is CUDA
+    assert read(write(tmp_path, {"k.cu": RELU})).device_suffix == CUDA.device_suffix == ".device.cu"
+    assert language_of(tmp_path / "gone.rs", "gone.rs") is RUST
+    assert language_of(write(tmp_path, {"crate/Cargo.toml": ""}) / "crate", "crate") is RUST
+    with pytest.raises(SourceError, match=r"src/k\.py: error: Python sources are not supported yet"):
+        language_of(Path("src/k.py"), "src/k.py")
+
+
+def test_device_code_tells_its_language_by_its_suffix() -> None:
+    assert language_of_device_code(Path("out/k.device.cu"), "k.device.cu") is CUDA
+    assert language_of_device_code(Path("out/k.ll"), "k.ll") is RUST
+    with pytest.raises(SourceError, match=r"k\.cu: error: this is no device code\n  hint: .*\.device\.cu, \.ll"):
+        language_of_device_code(Path("k.cu"), "k.cu")
+
+
+def test_every_language_has_a_front_end() -> None:
+    assert set(FRONT_ENDS) == set(LANGUAGES.values())
 
 
 def test_a_source_outside_of_the_project_is_named_relative_to_it(tmp_path: Path) -> None:

@@ -11,11 +11,12 @@ import pytest
 from tilewright.toolchain.doctor import report
 from tilewright.toolchain.parts import PARTS
 from tilewright.toolchain.roots import candidates, in_root
+from tilewright.toolchain.shadow import shadow_root
 from tilewright.toolchain.toolkit import Toolkit, resolve
 from toolchain.conftest import MakeRoot, script, tool_script
 
 KEYS = [
-    "schema", "root", "origin", "components", "host_compiler", "architectures", "ltoir_architectures",
+    "schema", "root", "shadow", "origin", "components", "host_compiler", "architectures", "ltoir_architectures",
     "bytecode_versions", "writes_bytecode", "can_pack", "cache", "notes", "problems",
 ]  # fmt: skip
 
@@ -73,6 +74,15 @@ def test_the_report_is_aligned_and_complete(environ: Mapping[str, str], make_roo
         "  hint: pip install 'scons-tilelib[toolkit]'\n"
         "        or install CUDA 13.5 or newer and put its bin folder on PATH (or set CUDA_HOME to it)\n"
     )
+
+
+def test_the_folder_of_links_is_named_where_the_tools_need_one(environ: Mapping[str, str], make_root: MakeRoot) -> None:
+    root = make_root("nvidia/cu13", assembler="13.5", nvcc="13.5.37", nvjitlink="13")
+    toolkit = resolve(environ, among=candidates(environ, standard=(), wheels=[root]))
+    found = report(toolkit, environ)
+    assert json.loads(found.json())["shadow"] == str(shadow_root(toolkit)) != str(root)
+    assert (shadow_root(toolkit) / "bin/nvcc").is_file()
+    assert f"\nrun nvcc in:    {shadow_root(toolkit)}\n" in found.text()
 
 
 def test_missing_wheels_are_named_one_by_one(environ: Mapping[str, str], make_root: MakeRoot) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from cuda.bindings import nvrtc
 
+from needed_tools import needs
 from tilewright.toolchain.error import ToolchainError
 from tilewright.toolchain.roots import in_root
 from tilewright.toolchain.shadow import shadow_root, tool_environment
@@ -195,7 +196,7 @@ def compile_caller(nvcc: Path, folder: Path, environment: Mapping[str, str]) -> 
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-needs_host_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="nvcc needs gcc")
+needs_host_compiler = needs("g++")
 
 
 @needs_host_compiler

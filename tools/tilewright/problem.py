@@ -47,7 +47,7 @@ class Problem:
         lines += [f"    {line}".rstrip() for line in self.detail.splitlines()]
         for number, line in enumerate(self.hint.splitlines()):
             lines.append(f"  hint: {line}" if number == 0 else f"        {line}")
-        return "\n".join(lines)
+        return visible("\n".join(lines), keep="\n\t")
 
 
 class ProblemError(Exception):
@@ -59,6 +59,21 @@ class ProblemError(Exception):
 
     def __reduce__(self) -> tuple[type[ProblemError], tuple[tuple[Problem, ...]]]:
         return type(self), (self.problems,)
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    """The text with every character that is not printable (and not in `keep`) as `\\u{1b}`.
+
+    A message quotes files, and a terminal obeys control characters.
+    """
+    return "".join(
+        character if character.isprintable() or character in keep else escape(character) for character in text
+    )
+
+
+def escape(character: str) -> str:
+    """`\\u{1b}` for the escape character."""
+    return f"\\u{{{ord(character):x}}}"
 
 
 def render(problems: Iterable[Problem]) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sources.project import SPEC, exports_of
+from sources.project import SPEC, exports_of, refusal, write
 from tilewright.exports.model import TileExport
 from tilewright.problem import Problem
 from tilewright.sources.cuda.lexer import SourceText
@@ -48,3 +49,11 @@ def test_a_long_file_is_read_in_reasonable_time_and_depth(tmp_path: Path) -> Non
     )
     many = "".join(f"[[tile_export]] __device__ int e{n}(int x) {{ return c0(x); }}\n" for n in range(500))
     assert len(exports_of(tmp_path, chain + many)) == 500
+
+
+@pytest.mark.parametrize(
+    "argument", ["tile_shape = " + "(" * 2000 + "1" + ")" * 2000, "tile_shape(" + "1 + " * 2000 + "1)", "(" * 2000]
+)
+def test_a_long_argument_is_quoted_in_part(argument: str, tmp_path: Path) -> None:
+    write(tmp_path, {"k.cu": f"[[tile_export({argument})]] __device__ float f(float x) {{ return x; }}\n"})
+    assert len(refusal(tmp_path)) < 500

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from tilewright.bytecode.sink import U64_MAX, Encodable
-from tilewright.bytecode.spelling import printable
+from tilewright.exports.spelling import printable
 from tilewright.problem import Place, Problem, ProblemError
 
 MAX_DEPTH = 64

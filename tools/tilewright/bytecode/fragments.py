@@ -13,9 +13,7 @@ from tilewright.bytecode.plain_types import PlainType
 from tilewright.bytecode.types import Fragment, Tile
 from tilewright.exports.elements import ElementType
 from tilewright.exports.model import TileExport
-
-EXTENT = "N"
-"""The constant parameter that stands for the tile size of a parametric export."""
+from tilewright.exports.naming import EXTENT
 
 _ELEMENTS = {element: PlainType[element.tile.upper()] for element in ElementType}
 

@@ -12,6 +12,11 @@ Version: TypeAlias = tuple[int, int]
 FIRST_PREVIEW_VERSION: Version = (13, 5)
 
 
+def dotted(version: Version) -> str:
+    """`13.5`, as people and tools write it."""
+    return ".".join(map(str, version))
+
+
 @dataclass(frozen=True, slots=True)
 class Module:
     """A module of a tile library: an interface has declarations, a catalog implementations, a check module both.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tilewright.bytecode.attributes import Access, ConstParam, Synchronization
 from tilewright.bytecode.expressions import Var
-from tilewright.bytecode.fragments import EXTENT, fragment, tile
+from tilewright.bytecode.fragments import fragment, tile
 from tilewright.bytecode.module import Module, Version
 from tilewright.bytecode.plain_types import PlainType
 from tilewright.bytecode.records import Argument, Declaration, Implementation
@@ -15,6 +15,7 @@ from tilewright.bytecode.text import print_module
 from tilewright.bytecode.types import Value
 from tilewright.bytecode.writer import write_module
 from tilewright.exports.model import ExportSet, Parameter, Sync, TileExport
+from tilewright.exports.naming import EXTENT
 
 _SYNCHRONIZATION = {Sync.NONE: None, Sync.WARP: Synchronization.WARP}
 _CONST_PARAMS = (ConstParam(EXTENT, PlainType.INDEX),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.bytecode.cursor import BytecodeError, Cursor, File
-from tilewright.bytecode.module import FIRST_PREVIEW_VERSION, Module, Version
+from tilewright.bytecode.module import FIRST_PREVIEW_VERSION, Module, Version, dotted
 from tilewright.bytecode.records import RECORDS, Declaration, Implementation, read_signature
 from tilewright.bytecode.sections import MAGIC, PREVIEW, Section, read_sections, table_items
 from tilewright.bytecode.types import read_type
@@ -57,8 +57,9 @@ def read_header(cursor: Cursor) -> Version:
     start = cursor.position
     tag = int.from_bytes(cursor.take(2, "the version tag"), "little")
     if version < FIRST_PREVIEW_VERSION:
-        needed, found = (f"{major}.{minor}" for major, minor in (FIRST_PREVIEW_VERSION, version))
-        raise cursor.fault(f"the file is of version {found}, tile libraries need {needed} or newer", len(MAGIC))
+        needed = dotted(FIRST_PREVIEW_VERSION)
+        what = f"the file is of version {dotted(version)}, tile libraries need {needed} or newer"
+        raise cursor.fault(what, len(MAGIC))
     if tag != PREVIEW:
         raise cursor.fault(f"the version tag is {tag:#06x}, preview content has {PREVIEW:#06x}", start)
     return version

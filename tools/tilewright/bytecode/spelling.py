@@ -31,9 +31,3 @@ def bare_or_quoted(name: str) -> str:
 def symbol(name: str) -> str:
     """A symbol reference: `@relu`, or `@"two words"` for a name that is not an identifier."""
     return f"@{bare_or_quoted(name)}"
-
-
-def printable(text: str, limit: int) -> str:
-    """At most `limit` characters of a text, control characters as escapes: safe to show on a terminal."""
-    cut = text if len(text) <= limit else f"{text[:limit]}…"
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in cut)

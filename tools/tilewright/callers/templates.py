@@ -8,7 +8,7 @@ ROOM = Path(__file__).parent
 
 
 def rendered(template: str, **values: object) -> str:
-    """The text of a template, named relative to this room: `mock/templates/caller.cu.j2`."""
+    """The text of a template, named relative to this room: `mock/caller.cu.j2`."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

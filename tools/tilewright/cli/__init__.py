@@ -18,6 +18,10 @@ VERBS = {
     "doctor": "show the toolkit that would be used, and what is wrong with it",
     "inspect": "show what a .tilelib file holds",
     "dump": "show a .tilebc file as readable Tile IR",
+    "verify": "run a library's exports through the native ABI and compare every element",
+    "probe": "hold LTOIR of any compiler against a description",
+    "bindings": "write what callers of a library include or import",
+    "run": "launch a kernel of a cubin on arrays, and compare what it writes",
 }
 
 
@@ -27,7 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     _print_anything(sys.stdout, sys.stderr)
     try:
         code = _dispatch(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is None where the caller closed it
+            sys.stdout.flush()
     except ProblemError as error:
         print(render(error.problems), file=sys.stderr)
         return 1
@@ -35,7 +40,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit fails again
+        _drop_output()
+        return 1
+    except OSError as refusal:
+        if "--verbose" in arguments:
+            traceback.print_exc()
+        _drop_output()
+        subject = f"`{refusal.filename}`" if refusal.filename else "the output"
+        print(render([Problem(what=f"cannot use {subject}: {refusal.strerror or refusal}")]), file=sys.stderr)
         return 1
     except Exception as bug:
         if "--verbose" in arguments:
@@ -45,6 +57,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(render([Problem(what=what, hint=hint)]), file=sys.stderr)
         return 1
     return code
+
+
+def _drop_output() -> None:
+    """Leads standard output to nowhere when it cannot be written: the flush at exit would fail again."""
+    try:
+        print(end="", flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -78,12 +78,14 @@ class Project:
 
     def device_module(self, source: Source, toolkit: Toolkit) -> DeviceModule:
         """What the device compiler gets."""
-        from tilewright.sources.cuda.includes import translation_unit
-        from tilewright.sources.front_end import project_name
+        from tilewright.sources.front_end import project_name, translation_unit
+        from tilewright.sources.languages import language_of
 
+        name = project_name(self.file, self.root)
         return translation_unit(
+            language_of(self.file, name),
             source.device_text,
-            origin=project_name(self.file, self.root),
+            origin=name,
             root=self.root,
             include_path=self.include_path,
             toolkit_include=toolkit.include,
@@ -306,9 +308,3 @@ def _refuse_clashes(options: Namespace, plan: Mapping[str, Artifacts], source: S
         seen.add(path.resolve())
     if problems:
         raise UsageError(problems)
-
-
-def _root(file: Path) -> Path:
-    """The project: the working directory where the file is in it, else the file's own folder."""
-    here = Path.cwd()
-    return here if file.resolve().is_relative_to(here.resolve()) else file.resolve().parent

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tilewright.bytecode.cursor import BytecodeError
-from tilewright.bytecode.module import Module
+from tilewright.bytecode.module import Module, dotted
 from tilewright.bytecode.reader import read_module
 from tilewright.bytecode.records import Declaration, Implementation
+from tilewright.bytecode.sections import MAGIC as BYTECODE_MAGIC
 from tilewright.bytecode.spelling import symbol
 from tilewright.bytecode.types import Fragment, Tile
 from tilewright.device.ltoir_header import MAGIC as LTOIR_MAGIC
@@ -26,7 +27,6 @@ from tilewright.problem import Place, Problem
 INTERFACE_SECTION = ".nvtlifc"
 IMPLEMENTATION_PREFIX = ".nvtl."
 
-BYTECODE_MAGIC = b"\x7fTileIR\0"
 FATBIN_MAGIC = bytes.fromhex("50ed55ba")
 _CUDA_MACHINE = (190).to_bytes(2, "little")
 _PTX_HEAD = 4096  # bytes in which `.version`, the first directive, is looked for
@@ -142,7 +142,7 @@ def _mismatches(interface: Module, catalog: Module | None) -> Iterator[str]:
     for extra in catalog.declarations:
         yield f"the module of implementations holds a declaration, {symbol(extra.name)}"
     if interface.version != catalog.version:
-        versions = " and ".join(f"{major}.{minor}" for major, minor in (interface.version, catalog.version))
+        versions = " and ".join(map(dotted, (interface.version, catalog.version)))
         yield f"interface and implementations are of different bytecode versions, {versions}"
     declared = {declaration.name: declaration for declaration in interface.declarations}
     for implementation in catalog.implementations:

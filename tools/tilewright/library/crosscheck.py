@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from tilewright.bytecode.module import dotted
 from tilewright.bytecode.modules import merged_module
 from tilewright.exports.model import ExportSet
 from tilewright.library.process import private_folder, run_tool
@@ -22,7 +23,7 @@ def crosscheck(exports: ExportSet, version: tuple[int, int], toolkit: Toolkit) -
     disassembler = toolkit.disassembler
     if disassembler is None:
         return f"{_NOT_COMPARED}the toolkit has no tileirdisasm"
-    wanted = ".".join(map(str, version))
+    wanted = dotted(version)
     if ".".join(disassembler.version.split(".")[:2]) != wanted:
         return f"{_NOT_COMPARED}tileirdisasm is of version {disassembler.version}, the descriptions are of {wanted}"
     name = f"{exports.library}.tilebc"

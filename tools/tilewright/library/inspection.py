@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import PurePath
 
+from tilewright.bytecode.module import dotted
 from tilewright.bytecode.records import Argument, Declaration, Implementation
 from tilewright.bytecode.spelling import bare_or_quoted, symbol
 from tilewright.bytecode.text import const_params_text
@@ -18,7 +19,7 @@ def inspection_text(contents: LibraryContents) -> str:
     """One section each for interface, implementations and code; ends in a newline."""
     interface, catalog = contents.interface, contents.catalog
     form = "provider" if catalog is None else "static"
-    version = _dotted(interface.version)
+    version = dotted(interface.version)
     lines = [f"{library_name(contents)}: {form} tile library, Tile IR {version}, packed for {contents.machine} hosts"]
     lines += ["", f"interface: {len(interface.declarations)} declaration(s)"]
     lines += [f"  {_declaration_line(each)}" for each in interface.declarations]
@@ -42,7 +43,7 @@ def inspection_json(contents: LibraryContents) -> str:
         "library": library_name(contents),
         "form": "provider" if contents.catalog is None else "static",
         "host": contents.machine,
-        "bytecode_version": _dotted(contents.interface.version),
+        "bytecode_version": dotted(contents.interface.version),
         "declarations": [_declaration_record(each) for each in contents.interface.declarations],
         "implementations": [
             _implementation_record(each) for each in (contents.catalog.implementations if contents.catalog else ())
@@ -114,7 +115,3 @@ def _access(argument: Argument) -> str:
 
 def _synchronization(implementation: Implementation) -> str:
     return implementation.synchronization.name.lower() if implementation.synchronization else "none"
-
-
-def _dotted(version: tuple[int, int]) -> str:
-    return ".".join(map(str, version))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from tilewright.bytecode.module import dotted
 from tilewright.exports.model import ExportSet
 from tilewright.library.static import pack_command
 from tilewright.toolchain.assembler import FIRST_PACKING_VERSION
@@ -16,7 +17,7 @@ SKIPPED = "Tile library skipped: "
 def written_summary(exports: ExportSet, version: tuple[int, int]) -> str:
     """The summary line; `exports` are those that the descriptions hold."""
     count = len(exports.exports)
-    return f"✓ Tile library descriptions written: {count} export(s), Tile IR {_dotted(version)} with the preview tag"
+    return f"✓ Tile library descriptions written: {count} export(s), Tile IR {dotted(version)} with the preview tag"
 
 
 def written_to(library: Path) -> str:
@@ -37,9 +38,9 @@ def left_out(exports: ExportSet) -> str:
 
 def skipped(toolkit: Toolkit, *, interface: Path, implementation: Path, ltoir: Path, library: Path) -> str:
     """Why there is no library, then the command that makes it from the written files on a newer toolkit."""
-    oldest = _dotted(FIRST_PACKING_VERSION)
+    oldest = dotted(FIRST_PACKING_VERSION)
     if assembler := toolkit.assembler:
-        versions = ", ".join(_dotted(version) for version in assembler.bytecode_versions)
+        versions = ", ".join(dotted(version) for version in assembler.bytecode_versions)
         listed = f"lists bytecode versions {versions}" if versions else "lists no bytecode version"
         lines = [
             f"{SKIPPED}{assembler.path} {listed}; the descriptions need {oldest} or newer",
@@ -55,7 +56,3 @@ def skipped(toolkit: Toolkit, *, interface: Path, implementation: Path, ltoir: P
     return "\n".join(
         [*lines, f"On CUDA {oldest} or newer, make the library from the written files with:", f"  {command}"]
     )
-
-
-def _dotted(version: tuple[int, int]) -> str:
-    return ".".join(map(str, version))

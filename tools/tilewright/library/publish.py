@@ -28,6 +28,8 @@ def publish(contents: Mapping[Path, bytes]) -> None:
         for current, data in contents.items():
             if current.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(current))
+            if _is_special(current):
+                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(current))
             _make_folders(current.parent, folders)
             stages[current] = current.with_name(f".tilewright-{secrets.token_hex(8)}.stage")
             with stages[current].open("xb") as stage:
@@ -40,6 +42,16 @@ def publish(contents: Mapping[Path, bytes]) -> None:
         if isinstance(failure, OSError):
             raise LibraryError([_refusal(current, failure)]) from failure
         raise
+
+
+def _is_special(target: Path) -> bool:
+    """Whether something is there that is neither file nor folder: `-o /dev/null` must not replace the device.
+
+    Nor `-o /dev/stdout` the link, whatever the output was led to.
+    """
+    if os.path.islink(target) and os.readlink(target).startswith("/proc/"):
+        return True
+    return os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target)
 
 
 def _make_folders(folder: Path, made: list[Path]) -> None:
@@ -76,6 +88,11 @@ def _refusal(target: Path, failure: OSError) -> Problem:
             return Problem(
                 what=what + f"`{in_the_way}` is a file, and a folder is needed there",
                 hint=f"move `{in_the_way}` away, or write to another folder",
+            )
+        case _ if _is_special(target):
+            return Problem(
+                what=what + "it is a device, a pipe or a socket, which a rename would replace",
+                hint="write to a file in a folder of your own",
             )
         case errno.EISDIR:
             return Problem(what=what + "a folder of that name is there", hint=f"move the folder `{target}` away")

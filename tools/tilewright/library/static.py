@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from tilewright.bytecode.module import dotted
 from tilewright.exports.model import ExportSet
 from tilewright.library.archive import PayloadKind, payload_kind, read_library
 from tilewright.library.errors import LibraryError
@@ -83,7 +84,7 @@ def _packer(toolkit: Toolkit) -> Assembler:
     if assembler is None:
         raise LibraryError([missing(toolkit, "assembler")])
     if not assembler.can_pack:
-        oldest = ".".join(map(str, FIRST_PACKING_VERSION))
+        oldest = dotted(FIRST_PACKING_VERSION)
         what = f"{assembler.path} {assembler.listed}; packing a tile library needs {oldest} or newer"
         raise LibraryError([Problem(what=what, hint=INSTALL)])
     return assembler

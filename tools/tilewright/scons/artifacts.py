@@ -1,4 +1,4 @@
-"""What `TileLibrary` returns: the nodes of a library."""
+"""What the pseudo-builders return: nodes by architecture."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ class Artifacts:
     implementation: File
     text: File
     library: File
+
+    def nodes(self) -> list[File]:
+        """All of them."""
+        return [getattr(self, kind) for kind in _KINDS]
 
 
 _KINDS = tuple(field.name for field in fields(Artifacts))
@@ -53,3 +57,24 @@ class TileLibrary(list[File]):
         if kind not in _KINDS:
             raise AttributeError(f"a tile library has no `{kind}`; it has {', '.join(_KINDS)}, name, parts")
         return [getattr(artifacts, kind) for artifacts in self.parts.values()] or list(self)
+
+
+class PerArchitecture(list[File]):
+    """The nodes of one target for every architecture, to be passed on like any list; `nodes["sm_120"]` are those of one.
+
+    Where no architecture is given, `stand_in` takes every place.
+    """
+
+    def __init__(self, name: str, parts: dict[str, list[File]], stand_in: list[File]) -> None:
+        super().__init__([node for nodes in parts.values() for node in nodes] or stand_in)
+        self.name = name
+        self.parts = parts
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        with reading_stops_cleanly():
+            if self.parts and key not in self.parts:
+                what = f"`{self.name}` is not built for `{key}`"
+                raise BuildScriptError.of(what, f"this run builds it for {', '.join(self.parts)}")
+            return self.parts.get(key, list(self))

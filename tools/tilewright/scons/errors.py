@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
-from SCons.Errors import BuildError, StopError
+from SCons.Errors import BuildError, StopError, UserError
 from SCons.Node import Node
 
 from tilewright.problem import Place, Problem, ProblemError, render
+
+_WRONG_KIND = re.compile(r"(?P<is>Directory|File) (?P<path>.*) found where (?P<wanted>directory|file) expected\.")
+"""What SCons says in a bare TypeError."""
+
+_KINDS = {"Directory": "folder", "File": "file", "directory": "folder", "file": "file"}
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
@@ -50,6 +56,14 @@ def reading_stops_cleanly() -> Iterator[None]:
         raise StopError(render(placed) + "\n") from None
     except OSError as error:
         raise StopError(f"{replace(_refusal(error), where=script_place())}\n") from None
+    except UserError as error:
+        raise StopError(f"{Problem(str(error).strip(), script_place())}\n") from None
+    except TypeError as error:
+        if not (kinds := _WRONG_KIND.fullmatch(str(error))):
+            raise
+        what = f"`{_shown(kinds['path'])}` is a {_KINDS[kinds['is']]}, and a {_KINDS[kinds['wanted']]} is needed there"
+        hint = "move it away, or give the other one another name"
+        raise StopError(f"{Problem(what, script_place(), hint)}\n") from None
 
 
 def script_place() -> Place | None:

@@ -6,6 +6,7 @@ that edited, leaves outputs which would count as up to date once the sources loo
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import os
@@ -21,6 +22,14 @@ from tilewright.scons.run_mode import only_looking
 
 _STAGE = re.compile(r"\.tilewright-[0-9a-f]+\.stage")
 STAGE_SECONDS = 60
+
+_absent: set[str] = set()
+
+
+def keep_until_replaced(targets: Iterable[File]) -> None:
+    """SCons deletes the outputs of a step before it; ours stay until the step has succeeded, as it swaps them whole."""
+    for target in targets:
+        target.set_precious()
 
 
 def distrust(targets: Iterable[File]) -> None:
@@ -56,6 +65,7 @@ def discard(folder: Dir, name: str) -> None:
 def _sweep(folder: str) -> None:
     """Removes what a killed run had staged there, once a folder; a stage in use is never this old."""
     if not os.path.isdir(folder):
+        _remove_again_if_empty(folder)
         return
     with os.scandir(folder) as entries:
         dead = [entry for entry in entries if _STAGE.fullmatch(entry.name)]
@@ -63,6 +73,21 @@ def _sweep(folder: str) -> None:
         with contextlib.suppress(OSError):
             if time.time() - entry.stat().st_mtime > STAGE_SECONDS:
                 os.unlink(entry.path)
+
+
+def _remove_again_if_empty(folder: str) -> None:
+    """SCons makes the folders of a step's outputs before the step, and leaves them when it fails."""
+    if not _absent:
+        atexit.register(_remove_empty)
+    while folder not in _absent and not os.path.isdir(folder):
+        _absent.add(folder)
+        folder = os.path.dirname(folder)
+
+
+def _remove_empty() -> None:
+    for folder in sorted(_absent, key=len, reverse=True):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
 
 
 @functools.cache

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from SCons.Action import Action
+from SCons.Action import Action, ActionBase
 from SCons.Builder import Builder, BuilderBase
 from SCons.Environment import Base as Env
 from SCons.Node.FS import File
@@ -16,10 +17,12 @@ from tilewright.scons.progress import say
 from tilewright.scons.session import include_path, message, session_of, top_of
 from tilewright.scons.signatures import sign
 from tilewright.scons.tile_exports import DESCRIPTION
+from tilewright.sources.languages import language_of_device_code
 
 SUFFIX = ".ltoir"
 ARCH = "TILELIB_LTOIR_ARCH"
-SIGNED = ("TILELIB_LTOIR_SIG", ARCH, "TILELIB_INCLUDE_PATH")
+SIGNED = {".cu": ("TILELIB_LTOIR_SIG", ARCH, "TILELIB_INCLUDE_PATH"), ".ll": ("TILELIB_NVVM_SIG", ARCH)}
+"""What is signed, by the suffix of the device code."""
 
 
 def compile_device_code(target: list[File], source: list[File], env: Env) -> None:
@@ -27,13 +30,15 @@ def compile_device_code(target: list[File], source: list[File], env: Env) -> Non
     from tilewright.device.ltoir import make_ltoir
     from tilewright.exports.description import parse_description
     from tilewright.library.publish import publish
-    from tilewright.sources.cuda.includes import translation_unit
+    from tilewright.sources.front_end import translation_unit
+    from tilewright.sources.text import read_text
 
     with one_clean_error(target[0]):
         device, description = (Path(node.abspath) for node in source[:2])
         origin = scanner.origin_of(source[0])
         module = translation_unit(
-            device.read_text(encoding="utf-8"),
+            language_of_device_code(device, str(source[0])),
+            read_text(device, str(source[0])),
             origin=scanner.logical(origin, env),
             root=top_of(env),
             include_path=include_path(env),
@@ -59,8 +64,10 @@ def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[l
         if not env.get(ARCH):
             hint = f'env.Ltoir(target, source, {ARCH}="sm_120")'
             raise BuildScriptError.of(f"`Ltoir` needs an architecture for `{target[0]}`", hint)
-        sign(env, "TILELIB_LTOIR_SIG")
+        language_of_device_code(Path(device.abspath), str(device))
+        sign(env, *SIGNED[os.path.splitext(device.name)[1]])
         guard.distrust(target)
+        guard.keep_until_replaced(target)
         return target, source
 
 
@@ -68,17 +75,24 @@ def _command(target: list[File], source: list[File], env: Env) -> str:
     from tilewright.device.nvrtc import OPTIONS
 
     toolkit = session_of(env).toolkit
-    compiler = toolkit.nvrtc.path if toolkit.nvrtc else "nvrtc"
     number = str(env[ARCH]).rpartition("_")[2]
+    if source[0].name.endswith(".ll"):
+        return f"{toolkit.nvvm.path if toolkit.nvvm else 'libnvvm'} -gen-lto -arch=compute_{number} {source[0]}"
+    compiler = toolkit.nvrtc.path if toolkit.nvrtc else "nvrtc"
     folders = (f"-I{folder}" for folder in toolkit.include)
     return " ".join([str(compiler), *OPTIONS, f"-arch=compute_{number}", *folders, str(source[0])])
 
 
 def builder() -> BuilderBase:
     """The builder of this file."""
-    action = Action(compile_device_code, message("Compiling device code of {target}", _command), varlist=SIGNED)
+    line = message("Compiling device code of {target}", _command)
+    actions = {suffix: Action(compile_device_code, line, varlist=signed) for suffix, signed in SIGNED.items()}
+
+    def action_of(source: list[File], target: list[File], env: Env, for_signature: bool) -> ActionBase:
+        return actions[os.path.splitext(source[0].name)[1]]
+
     return Builder(
-        action=action,
+        generator=action_of,
         emitter=declare_outputs,
         source_scanner=scanner.include_scanner(),
         suffix=SUFFIX,

@@ -1,4 +1,4 @@
-"""What stands for a library when no architecture was given: whoever asks for it learns the choices."""
+"""What stands for a target when no architecture was given: whoever asks for it learns the choices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from SCons.Scanner import Scanner
 
 from tilewright.problem import Problem
 from tilewright.scons.errors import BuildScriptError
-from tilewright.scons.tilelib import SUFFIX
 
 if TYPE_CHECKING:
     from tilewright.toolchain.toolkit import Toolkit
@@ -22,26 +21,28 @@ if TYPE_CHECKING:
 _PROBLEM = "tilelib_problem"
 
 
-def placeholder(env: Env, root: Dir, folder: Dir, name: str, toolkit: Toolkit) -> File:
-    """A target that fails before anything is touched, in dry runs too.
+def placeholder(env: Env, root: Dir, target: File, toolkit: Toolkit) -> File:
+    """Makes `target` one that fails before anything is touched, in dry runs too.
 
     BuildScriptError at once when the command line names a target below `root`/<architecture>.
     """
     problem = arch_required(toolkit)
     if named := [name for name, path in targets_on_command_line().items() if _below(path, root)]:
         raise BuildScriptError([problem_of(problem, named[0])])
-    make = Builder(action=Action(_never, None), target_scanner=Scanner(_refuse), target_factory=env.File, suffix=SUFFIX)
-    (node,) = make(env, target=folder.File(name + SUFFIX), source=[])
+    make = Builder(action=Action(_never, None), target_scanner=Scanner(_refuse), target_factory=env.File)
+    (node,) = make(env, target=target, source=[])
     node.Tag(_PROBLEM, problem)
     env.NoClean(node)
     return node
 
 
 def arch_required(toolkit: Toolkit) -> Problem:
-    """The problem that no `arch` was given. ToolchainError when there is no toolkit to choose from at all."""
+    """The problem that no `arch` was given, or that there is no toolkit to choose from at all."""
+    from tilewright.toolchain.toolkit import missing
+
     choices = toolkit.architectures()
     if not choices:
-        toolkit.require("nvrtc")
+        return missing(toolkit, "nvrtc")
     example = "sm_120" if "sm_120" in choices else choices[-1]
     return Problem(
         "`arch` is missing: the code inside a tile library is built for one architecture",

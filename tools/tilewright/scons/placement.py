@@ -1,4 +1,4 @@
-"""Where a library's artifacts go."""
+"""Where the artifacts of a library or a program go."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from tilewright.scons.session import BUILD_FOLDER
 
 
 class Placement:
-    """Where a library's artifacts go: `build/<arch>/<folder of the script>/`, or `<variant folder>/<arch>/`."""
+    """Where artifacts go: `build/<arch>/<folder of the script>/`, or `<variant folder>/<arch>/`."""
 
-    def __init__(self, env: Env, name: str) -> None:
+    def __init__(self, env: Env, name: str, suffix: str = tilelib.SUFFIX) -> None:
         self.name = name
+        self.suffix = suffix
         here = env.Dir(".")
         in_variant = here.srcnode() is not here
         self.root: Dir = here if in_variant else _folder(env, str(env[BUILD_FOLDER]))
@@ -40,8 +41,8 @@ class Placement:
         return self.root if path == "." else self.root.Dir(path)
 
     def bare(self) -> File:
-        """A file that nothing makes: what a library is in a run that only cleans or shows help."""
-        return self.folder().File(self.name + tilelib.SUFFIX)
+        """The target without an architecture: nothing makes it in a run that only cleans or shows help."""
+        return self.folder().File(self.name + self.suffix)
 
     def built(self) -> tuple[str, ...]:
         """The architectures that have a folder now."""

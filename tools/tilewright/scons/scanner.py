@@ -1,4 +1,4 @@
-"""The include scanner of `.cu`, `.cuh` and `.device.cu`: which of the user's headers a step reads.
+"""The scanner of sources and device code: which other files of the user a step reads.
 
 Includes are looked for beside the user's own file, never beside the copy in a build folder.  A header that another
 step of the build makes counts before it is there.
@@ -6,11 +6,9 @@ step of the build makes counts before it is there.
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from SCons.Environment import Base as Env
 from SCons.Errors import UserError
@@ -18,12 +16,11 @@ from SCons.Node.FS import File
 from SCons.Scanner import Scanner, ScannerBase
 
 from tilewright.scons.session import include_path, original, top_of
-
-if TYPE_CHECKING:
-    from tilewright.sources.cuda.directives import Include
+from tilewright.sources.languages import RUST
 
 ORIGIN = "tilelib_origin"
-SUFFIXES = (".cu", ".cuh")
+CRATES = (".rs", ".toml")
+SUFFIXES = (".cu", ".cuh", *CRATES)
 
 
 def include_scanner() -> ScannerBase:
@@ -33,17 +30,27 @@ def include_scanner() -> ScannerBase:
 
 def headers_of(node: File, env: Env, path: Any = ()) -> list[File]:
     """The user's headers that the file includes, directly or not; none for a file that is not there yet."""
-    folders = [os.fspath(folder) for folder in include_path(env)]
-    found: dict[str, File] = {}
-    waiting = [origin_of(node).get_abspath()]
-    while waiting:
-        file = waiting.pop(0)
-        for include in _includes(file):
-            header = None if include.computed else _header(include, os.path.dirname(file), folders, env)
-            if header is not None and header.get_abspath() not in found:
-                found[header.get_abspath()] = header
-                waiting.append(header.get_abspath())
-    return list(found.values())
+    from tilewright.sources.cuda.header_search import scan
+
+    if os.path.splitext(node.name)[1] in CRATES:
+        return _modules_of(node, env)
+    if node.name.endswith(RUST.device_suffix):
+        return []
+
+    def is_there(candidate: str) -> bool:
+        return os.path.isfile(candidate) or _is_made(os.path.normpath(candidate), env)
+
+    found = scan(Path(origin_of(node).get_abspath()), include_path(env), is_there)
+    files: list[File] = [env.fs.File(os.fspath(header)) for header in found]  # `env.File` would expand a `$` in a name
+    return files
+
+
+def _modules_of(node: File, env: Env) -> list[File]:
+    """The other files of the crate that a Rust source is the root of."""
+    from tilewright.sources.rust.front_end import scan_rust
+
+    root = Path(origin_of(node).get_abspath())
+    return [env.fs.File(os.fspath(file)) for file in scan_rust(root, root=top_of(env)) if file != root]
 
 
 def origin_of(node: File) -> File:
@@ -57,41 +64,10 @@ def logical(node: File, env: Env) -> str:
     return Path(os.path.relpath(node.get_abspath(), top_of(env))).as_posix()
 
 
-def _header(include: Include, folder: str, folders: Sequence[str], env: Env) -> File | None:
-    for candidate in _candidates(include, folder, folders):
-        if os.path.isfile(candidate):
-            return env.File(candidate)
-        declared = _declared(candidate, env)
-        if declared is not None:
-            return declared
-    return None
-
-
-def _candidates(include: Include, folder: str, folders: Sequence[str]) -> Iterator[str]:
-    for place in (folder, *folders) if include.quoted else folders:
-        yield os.path.normpath(os.path.join(place, include.name))
-
-
-def _declared(path: str, env: Env) -> File | None:
-    """The file when some step of this build makes it; asking declares nothing."""
+def _is_made(path: str, env: Env) -> bool:
+    """Whether some step of this build makes the file; asking declares nothing."""
     try:
         node: File = env.fs.File(path, create=False)
     except (UserError, TypeError):
-        return None
-    return node if node.is_derived() else None
-
-
-def _includes(path: str) -> tuple[Include, ...]:
-    try:
-        status = os.stat(path)
-        return _read_includes(path, status.st_mtime_ns, status.st_size)
-    except OSError:
-        return ()
-
-
-@functools.lru_cache(maxsize=8192)
-def _read_includes(path: str, _mtime_ns: int, _size: int) -> tuple[Include, ...]:
-    from tilewright.sources.cuda.directives import includes
-
-    with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
-        return tuple(includes(file.read()))
+        return False
+    return bool(node.is_derived())

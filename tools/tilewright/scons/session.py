@@ -21,7 +21,10 @@ SESSION = "TILELIB_SESSION"
 INCLUDE_PATH = "TILELIB_INCLUDE_PATH"
 BUILD_FOLDER = "TILELIB_BUILD_DIR"
 
-_READ_BY_RESOLVE = ("PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUTILE_TILEIRAS_PATH")
+_READ_BY_RESOLVE = (
+    *("PATH", "CUDA_HOME", "CUDA_PATH", "CUTILE_TILEIRAS_PATH"),
+    *("TILEWRIGHT_CACHE", "XDG_CACHE_HOME", "HOME"),
+)
 
 
 class Session:
@@ -61,9 +64,15 @@ def top_of(env: Env) -> Path:
     return Path(env.Dir("#").abspath)
 
 
+def include_folders(env: Env) -> list[Any]:
+    """TILELIB_INCLUDE_PATH as a list; one string holds several folders as CPPPATH does."""
+    folders = env.get(INCLUDE_PATH, [])
+    return folders.split(os.pathsep) if isinstance(folders, str) else list(folders)
+
+
 def include_path(env: Env) -> tuple[Path, ...]:
     """The folders of TILELIB_INCLUDE_PATH, in order, absolute."""
-    return tuple(Path(env.Dir(folder).abspath) for folder in env.get(INCLUDE_PATH, []))
+    return tuple(Path(env.Dir(folder).abspath) for folder in include_folders(env))
 
 
 def original(source: File) -> File:

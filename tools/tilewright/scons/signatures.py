@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from SCons.Environment import Base as Env
 
@@ -25,11 +26,17 @@ PACKAGE = Path(__file__).parents[1]
 HEADERS = ("nvcc", "cccl")
 """The components whose versions stand for the headers that come with a toolkit."""
 
+SOURCES = ("*.py", "*.j2")
+"""The files of a folder in `ROOMS` that count."""
+
 ROOMS: dict[str, tuple[str, ...]] = {
     "exports": ("problem.py", "exports", "sources", "device/standard_headers.py", "scons/tile_exports.py"),
+    "rust": ("problem.py", "exports", "sources", "device/retarget", "device/dialect", "scons/tile_exports.py"),
     "ltoir": ("exports", "sources", "scons/ltoir.py"),
     "bytecode": ("exports", "bytecode", "scons/tile_bytecode.py"),
     "library": ("bytecode", "library", "scons/tilelib.py"),
+    "bindings": ("exports", "callers/bindings", "callers/templates.py", "scons/tile_bindings.py"),
+    "program": ("callers/program", "toolchain/shadow.py", "scons/tile_program.py"),
 }
 
 
@@ -38,18 +45,48 @@ def exports_identity(toolkit: Toolkit) -> str:
     return f"exports {source_digest('exports')}"
 
 
+def rust_identity(toolkit: Toolkit) -> str:
+    """The front end with rustc, our crates, llvmlite's LLVM and the steps that retarget the IR; no native tool of CUDA.
+
+    A compiler that is missing makes an identity too: it is the step that fails then, not the reading of the script.
+    """
+    return f"{_rustc(os.getcwd())}; {source_digest('rust')}"
+
+
+@functools.cache
+def _rustc(folder: str) -> str:
+    from importlib.metadata import version
+
+    from tilewright.sources.rust.front_end import rust_identity as compiler
+    from tilewright.sources.source import SourceError
+
+    try:
+        return f"{compiler(root=Path(folder))}; llvmlite {version('llvmlite')}"
+    except SourceError as error:
+        return f"missing: {error}"
+
+
+def nvvm_identity(toolkit: Toolkit) -> str:
+    """libNVVM, libdevice and our device sources."""
+    return f"{_compilers(toolkit, 'nvvm')}; {source_digest('ltoir')}"
+
+
+def _compilers(toolkit: Toolkit, language: Literal["cuda", "nvvm"]) -> str:
+    from tilewright.device.identity import ltoir_identity as compilers
+    from tilewright.toolchain.toolkit import ToolchainError
+
+    try:
+        return compilers(toolkit, language)
+    except ToolchainError as error:
+        return f"missing: {error}"
+
+
 def ltoir_identity(toolkit: Toolkit) -> str:
     """The compilers and our device sources, the toolkit's headers, and how the translation unit is put together.
 
     A compiler that is missing makes an identity too: it is the step that fails then, not the reading of the script.
     """
-    from tilewright.device.identity import ltoir_identity as compilers
-    from tilewright.toolchain.toolkit import ToolchainError
-
-    try:
-        parts = [compilers(toolkit, "cuda")]
-    except ToolchainError as error:
-        parts = [f"missing: {error}"]
+    parts = [_compilers(toolkit, "cuda")]
     parts += [toolkit.identity(name) for name in HEADERS if toolkit.component(name)]
     return "; ".join([*parts, source_digest("ltoir")])
 
@@ -66,23 +103,49 @@ def library_identity(toolkit: Toolkit) -> str:
     return f"{assembler} {source_digest('library')}"
 
 
+def bindings_identity(toolkit: Toolkit) -> str:
+    """The generators and their templates; no native tool takes part."""
+    return f"bindings {source_digest('bindings')}"
+
+
+def program_identity(toolkit: Toolkit) -> str:
+    """nvcc and what it runs, the compiler of the host among them."""
+    from tilewright.callers.program.compilation import program_identity as tools
+    from tilewright.toolchain.host_compiler import host_compiler_identity
+
+    host = host_compiler_identity(os.environ, toolkit.cache)
+    return f"{tools(toolkit)}; {host}; {source_digest('program')}"
+
+
 IDENTITIES: dict[str, Callable[[Toolkit], str]] = {
     "TILELIB_EXPORTS_SIG": exports_identity,
+    "TILELIB_RUST_SIG": rust_identity,
     "TILELIB_LTOIR_SIG": ltoir_identity,
+    "TILELIB_NVVM_SIG": nvvm_identity,
     "TILELIB_BYTECODE_SIG": bytecode_identity,
     "TILELIB_LIBRARY_SIG": library_identity,
+    "TILELIB_BINDINGS_SIG": bindings_identity,
+    "TILELIB_PROGRAM_SIG": program_identity,
 }
 
 
-def sign(env: Env, variable: str) -> None:
-    """Puts the identity of a kind of action into `env`, unless one is there; a run that only cleans needs none."""
-    if variable not in env and not cleaning():
-        env[variable] = IDENTITIES[variable](session_of(env).toolkit)
+STEPS = {
+    "cuda": ("TILELIB_EXPORTS_SIG", "TILELIB_LTOIR_SIG", "TILELIB_BYTECODE_SIG", "TILELIB_LIBRARY_SIG"),
+    "nvvm": ("TILELIB_RUST_SIG", "TILELIB_NVVM_SIG", "TILELIB_BYTECODE_SIG", "TILELIB_LIBRARY_SIG"),
+}
+"""The identities of a library's steps, by what its device code is."""
+
+
+def sign(env: Env, *variables: str) -> None:
+    """Puts those of `variables` that are identities into `env`, unless they are there; a run that cleans needs none."""
+    for variable in variables:
+        if variable in IDENTITIES and variable not in env and not cleaning():
+            env[variable] = IDENTITIES[variable](session_of(env).toolkit)
 
 
 @functools.cache
 def source_digest(kind: str) -> str:
-    """SHA-256 over the Python sources of the rooms of a kind of action, by relative path and text."""
+    """SHA-256 over the sources and templates of the rooms of a kind of action, by relative path and text."""
     digest = hashlib.sha256()
     for part in ROOMS[kind]:
         for relative, text_digest in _sources(part):
@@ -93,7 +156,7 @@ def source_digest(kind: str) -> str:
 @functools.cache
 def _sources(part: str) -> tuple[tuple[str, str], ...]:
     path = PACKAGE / part
-    files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    files = sorted(file for kind in SOURCES for file in path.rglob(kind)) if path.is_dir() else [path]
     return tuple((file.relative_to(PACKAGE).as_posix(), _digest(file.read_bytes())) for file in files)
 
 

@@ -51,6 +51,7 @@ def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[l
         sign(env, "TILELIB_BYTECODE_SIG")
         targets = [interface, *(interface.dir.File(stem + suffix) for suffix in OUTPUTS[1:])]
         guard.distrust(targets)
+        guard.keep_until_replaced(targets)
         return targets, source
 
 

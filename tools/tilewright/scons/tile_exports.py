@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,18 @@ from tilewright.scons import guard, scanner
 from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
 from tilewright.scons.session import include_path, message, original, top_of
 from tilewright.scons.signatures import sign
+from tilewright.sources.languages import language_of
 
 if TYPE_CHECKING:
     from tilewright.sources.source import Source
 
 DESCRIPTION = ".tileexports.json"
-DEVICE_CODE = ".device.cu"
-SIGNED = ("TILELIB_EXPORTS_SIG", "TILELIB_INCLUDE_PATH")
+SIGNED = {
+    ".cu": ("TILELIB_EXPORTS_SIG", "TILELIB_INCLUDE_PATH"),
+    ".rs": ("TILELIB_RUST_SIG",),
+    ".toml": ("TILELIB_RUST_SIG",),
+}
+"""What is signed, by the suffix of the source; a crate is named by its manifest."""
 
 
 def write_exports(target: list[File], source: list[File], env: Env) -> None:
@@ -51,19 +57,21 @@ def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[l
         description = target[0]
         if not description.name.endswith(DESCRIPTION):
             raise BuildScriptError.of(f"`{description}` is no name for a description", f"end it with {DESCRIPTION}")
-        sign(env, "TILELIB_EXPORTS_SIG")
         origin = original(source[0])
-        device = description.dir.File(_library(description) + DEVICE_CODE)
+        language = language_of(Path(origin.abspath), str(origin))
+        sign(env, *SIGNED[os.path.splitext(origin.name)[1]])
+        device = description.dir.File(_library(description) + language.device_suffix)
         device.Tag(scanner.ORIGIN, origin)
         guard.distrust([description, device])
+        guard.keep_until_replaced([description, device])
         return [description, device], [origin]
 
 
 def builder() -> BuilderBase:
     """The builder of this file."""
-    action = Action(write_exports, message("Reading tile exports of {source}"), varlist=SIGNED)
+    line = message("Reading tile exports of {source}")
     return Builder(
-        action=action,
+        action={suffix: Action(write_exports, line, varlist=signed) for suffix, signed in SIGNED.items()},
         emitter=declare_outputs,
         source_scanner=scanner.include_scanner(),
         single_source=True,

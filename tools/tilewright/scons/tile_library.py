@@ -6,43 +6,46 @@ own folder with all artifacts, so that each is complete; what does not depend on
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
 from pathlib import Path
 from typing import Any
 
 from SCons.Environment import Base as Env
 from SCons.Node.FS import Dir, File
 
-from tilewright.problem import Problem
-from tilewright.scons import dump, guard, missing_arch, run_mode, tilelib
+from tilewright.scons import architectures, dump, guard, missing_arch, run_mode, tilelib
 from tilewright.scons.artifacts import Artifacts, TileLibrary
-from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly, script_place
+from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
 from tilewright.scons.ltoir import ARCH
+from tilewright.scons.ltoir import SUFFIX as LTOIR
 from tilewright.scons.placement import Placement
 from tilewright.scons.session import Session, session_of
-from tilewright.scons.signatures import IDENTITIES, sign
+from tilewright.scons.signatures import STEPS, sign
 from tilewright.scons.tile_bytecode import OUTPUTS
 from tilewright.scons.tile_exports import DESCRIPTION
-from tilewright.scons.variables import Settings, read_settings
+from tilewright.scons.variables import Settings, overridden
+from tilewright.sources.languages import MANIFEST, is_crate, language_of
 
 SENTENCE = "Builds a library for every architecture of `arch=`; returns a `TileLibrary` list."
+GIVEN = ("arch", "ltoir_arch", "library_optional")
+"""The variables that one library may set for itself."""
 
 
-def tile_library(env: Env, name: str, source: Any, **given: Any) -> TileLibrary:
+def tile_library(env: Env, name: str = "", source: Any = (), **given: Any) -> TileLibrary:
     """The method of the environment. `given` may set `arch`, `ltoir_arch` and `library_optional` for this library."""
     with reading_stops_cleanly():
         _check_name(name)
         session = session_of(env)
-        settings = _with(session.settings, given)
+        settings = overridden(session.settings, "TileLibrary", given, GIVEN)
         origin = _only_source(env, name, source)
         place = Placement(env, name)
         if run_mode.helping():
             return TileLibrary(name, {}, place.bare())
-        archs = _architectures(settings, session, place)
+        archs = architectures.chosen(settings, session, place)
         if not archs:
             return _without_architecture(env, place, session)
-        for variable in IDENTITIES:
-            sign(env, variable)
+        language = language_of(Path(origin.srcnode().abspath), str(origin))
+        sign(env, *STEPS[language.device])
         parts = {arch: _declare(env, place, arch, origin, settings, session) for arch in archs}
         if settings.print:
             for artifacts in parts.values():
@@ -50,19 +53,10 @@ def tile_library(env: Env, name: str, source: Any, **given: Any) -> TileLibrary:
         return TileLibrary(name, parts)
 
 
-def _architectures(settings: Settings, session: Session, place: Placement) -> tuple[str, ...]:
-    from tilewright.toolchain.architectures import normalize, parse_architectures
-
-    if run_mode.cleaning():
-        named = tuple(normalize(item) for item in settings.arch.split(",") if item.strip())
-        return named or place.built()
-    return parse_architectures(settings.arch, session.toolkit) if settings.arch else ()
-
-
 def _without_architecture(env: Env, place: Placement, session: Session) -> TileLibrary:
     if run_mode.cleaning():
         return TileLibrary(place.name, {}, place.bare())
-    stand_in = missing_arch.placeholder(env, place.root, place.folder(), place.name, session.toolkit)
+    stand_in = missing_arch.placeholder(env, place.root, place.bare(), session.toolkit)
     return TileLibrary(place.name, {}, stand_in)
 
 
@@ -71,7 +65,7 @@ def _declare(env: Env, place: Placement, arch: str, origin: File, settings: Sett
     description = folder.File(place.name + DESCRIPTION)
     exports, device = env.TileExports(description, origin)
     (ltoir,) = env.Ltoir(
-        folder.File(place.name + ".ltoir"), [device, exports], **{ARCH: _ltoir_arch(settings, arch, session)}
+        folder.File(place.name + LTOIR), [device, exports], **{ARCH: _ltoir_arch(settings, arch, session)}
     )
     interface, implementation, text = env.TileBytecode(folder.File(place.name + OUTPUTS[0]), exports)
     library = _declare_library(env, place, folder, [interface, implementation, ltoir], settings, session)
@@ -131,6 +125,9 @@ def _reason(session: Session, folder: Dir, packed: str, inputs: list[File]) -> s
 
 
 def _only_source(env: Env, name: str, source: Any) -> File:
+    """The source's node; a Rust crate, given by its folder, is named by its manifest."""
+    if isinstance(source, str) and is_crate(Path(env.Dir(".").srcnode().abspath, source)):
+        source = source if source.endswith(MANIFEST) else os.path.join(source, MANIFEST)
     sources = env.arg2nodes(source, env.File)
     if len(sources) != 1:
         raise BuildScriptError.of(
@@ -146,15 +143,3 @@ def _check_name(name: Any) -> None:
             f"`{name}` cannot name a tile library: it becomes the name of a Tile IR module",
             "letters, digits and underscores, such as tilelib_relu",
         )
-
-
-def _with(settings: Settings, given: dict[str, Any]) -> Settings:
-    allowed = ("arch", "ltoir_arch", "library_optional")
-    if problems := [
-        Problem(f"`TileLibrary` takes no `{name}`", where=script_place(), hint=f"it takes {', '.join(allowed)}")
-        for name in given
-        if name not in allowed
-    ]:
-        raise BuildScriptError(problems)
-    own = read_settings(given)
-    return replace(settings, **{name: getattr(own, name) for name in given})

@@ -13,7 +13,7 @@ from SCons.Errors import BuildError
 from SCons.Node.FS import File
 
 from tilewright.scons import guard
-from tilewright.scons.errors import one_clean_error, reading_stops_cleanly
+from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
 from tilewright.scons.progress import say
 from tilewright.scons.session import session_of
 from tilewright.scons.signatures import sign
@@ -55,11 +55,20 @@ def write_skip(target: list[File], source: list[File], env: Env) -> None:
 
 
 def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[list[File], list[File]]:
-    """Emitter of the library."""
+    """Emitter of the library. A refused one is deleted first: an older file would pass for what was asked for."""
     with reading_stops_cleanly():
+        if len(source) != 3:
+            what = f"`Tilelib` makes `{target[0]}` of three files, and it is given {len(source)}"
+            raise BuildScriptError.of(what, "x.iface.tilebc, x.impl.tilebc and x.ltoir, in this order")
         sign(env, "TILELIB_LIBRARY_SIG")
         guard.distrust(target)
         return target, source
+
+
+def declare_packed(target: list[File], source: list[File], env: Env) -> tuple[list[File], list[File]]:
+    """Emitter of a library that can be packed."""
+    guard.keep_until_replaced(target)
+    return declare_outputs(target, source, env)
 
 
 def declare_skip(target: list[File], source: list[File], env: Env) -> tuple[list[File], list[File]]:
@@ -87,7 +96,7 @@ def command(target: list[File], source: list[File], env: Env) -> str:
 def builder() -> BuilderBase:
     """The builder of this file."""
     action = Action(pack_library, command, varlist=SIGNED)
-    return Builder(action=action, emitter=declare_outputs, suffix=SUFFIX)
+    return Builder(action=action, emitter=declare_packed, suffix=SUFFIX)
 
 
 def refused() -> BuilderBase:

@@ -9,7 +9,18 @@ from typing import Any
 from SCons.Builder import BuilderBase
 from SCons.Environment import Base as Env
 
-from tilewright.scons import lock, ltoir, run_mode, tile_bytecode, tile_exports, tile_library, tilelib
+from tilewright.scons import (
+    lock,
+    ltoir,
+    run_mode,
+    tile_bindings,
+    tile_bytecode,
+    tile_exports,
+    tile_library,
+    tile_program,
+    tilelib,
+    unavailable,
+)
 from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
 from tilewright.scons.session import BUILD_FOLDER, INCLUDE_PATH, SESSION, Session
 from tilewright.scons.variables import PREFIX, VARIABLES, read_settings, unknown_variables
@@ -57,7 +68,48 @@ BUILDERS = (
     ),
 )
 
-PSEUDO_BUILDER = "TileLibrary"
+
+@dataclass(frozen=True, slots=True)
+class MethodRow:
+    """One method of the environment that declares a target for every architecture, and its line of the reference."""
+
+    name: str
+    method: Callable[..., Any]
+    takes: str
+    targets: str
+    sentence: str
+
+
+METHODS = (
+    MethodRow(
+        "TileLibrary",
+        tile_library.tile_library,
+        "a library name and `x.cu`",
+        "all of the above, under `build/<arch>/<folder of the script>/`",
+        tile_library.SENTENCE,
+    ),
+    MethodRow(
+        "TileBindings",
+        tile_bindings.tile_bindings,
+        "a `TileLibrary`, or `x.tileexports.json`",
+        "`x_tile.h`, `x_tile.py`, `x_tile.rs` beside the description",
+        tile_bindings.SENTENCE,
+    ),
+    MethodRow(
+        "TileProgram",
+        tile_program.tile_program,
+        "a file name, `x.cu`, and `libraries=[...]`",
+        "the program or cubin, under `build/<arch>/<folder of the script>/`",
+        tile_program.SENTENCE,
+    ),
+    MethodRow(
+        "TileNeeds",
+        unavailable.tile_needs,
+        "targets and a program's name",
+        "the same targets",
+        unavailable.SENTENCE,
+    ),
+)
 
 
 def add_to(env: Env, given: Mapping[str, Any]) -> None:
@@ -75,7 +127,8 @@ def add_to(env: Env, given: Mapping[str, Any]) -> None:
         if name not in env:
             env[name] = value
     env.Append(BUILDERS={row.name: row.make() for row in BUILDERS})
-    env.AddMethod(tile_library.tile_library, PSEUDO_BUILDER)
+    for row in METHODS:
+        env.AddMethod(row.method, row.name)
 
 
 def _is_set(env: Env, name: str, default: str) -> bool:
@@ -88,6 +141,6 @@ def builders_reference() -> str:
     lines = ["| builder | source | targets | what it does |", "| --- | --- | --- | --- |"]
     for row in BUILDERS:
         lines.append(f"| `{row.name}` | {row.source} | {row.targets} | {row.sentence} |")
-    every = "all of the above, under `build/<arch>/<folder of the script>/`"
-    lines.append(f"| `{PSEUDO_BUILDER}` | a library name and `x.cu` | {every} | {tile_library.SENTENCE} |")
+    for row in METHODS:
+        lines.append(f"| `{row.name}` | {row.takes} | {row.targets} | {row.sentence} |")
     return "\n".join(lines) + "\n"

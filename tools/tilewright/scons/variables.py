@@ -6,11 +6,11 @@ Every variable also answers to `tilelib_<name>`, which wins: in a larger build `
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.problem import Problem
-from tilewright.scons.errors import BuildScriptError
+from tilewright.scons.errors import BuildScriptError, script_place
 
 PREFIX = "tilelib_"
 YES = ("1", "yes", "true", "on")
@@ -98,6 +98,18 @@ def read_settings(*layers: Mapping[str, Any]) -> Settings:
     if problems:
         raise BuildScriptError(problems)
     return Settings(**values)
+
+
+def overridden(settings: Settings, builder: str, given: Mapping[str, Any], allowed: Iterable[str]) -> Settings:
+    """The settings with what one call of a builder gives; BuildScriptError for a name that it does not take."""
+    listing = ", ".join(allowed)
+    if unknown := [name for name in given if name not in allowed]:
+        raise BuildScriptError(
+            Problem(f"`{builder}` takes no `{name}`", where=script_place(), hint=f"it takes {listing}")
+            for name in unknown
+        )
+    own = read_settings(given)
+    return replace(settings, **{name: getattr(own, name) for name in given})
 
 
 def convert(variable: Variable, name: str, value: Any) -> str | bool:

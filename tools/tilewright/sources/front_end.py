@@ -1,4 +1,4 @@
-"""Reads a user's source in any supported language: one row a suffix, one `Source` a file."""
+"""Reads a user's source in any supported language: one row a language, one `Source` a file."""
 
 from __future__ import annotations
 
@@ -7,35 +7,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tilewright.problem import Place, Problem
-from tilewright.sources.cuda.front_end import DEVICE_SUFFIX, read_cuda_file
-from tilewright.sources.rust.front_end import DEVICE_SUFFIX as RUST_DEVICE_SUFFIX
+from tilewright.device.module import DeviceModule
+from tilewright.sources.cuda.front_end import read_cuda_file
+from tilewright.sources.cuda.includes import translation_unit as cuda_unit
+from tilewright.sources.languages import CUDA, RUST, Language, language_of
 from tilewright.sources.rust.front_end import read_rust_file
-from tilewright.sources.rust.manifest import is_crate
+from tilewright.sources.rust.front_end import translation_unit as rust_unit
 from tilewright.sources.source import Source, SourceError
 
-__all__ = ["SUFFIXES", "Language", "Source", "SourceError", "device_suffix_of", "project_name", "read_source"]
-
-Reader = Callable[..., Source]
+__all__ = ["FRONT_ENDS", "FrontEnd", "Source", "SourceError", "project_name", "read_source", "translation_unit"]
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
-    """A source language: its front end, and the suffix of the device code it makes."""
+class FrontEnd:
+    """How a language's source is read, and how its device code becomes what the device compiler gets."""
 
-    name: str
-    read: Reader
-    device_suffix: str
+    read: Callable[..., Source]
+    translation_unit: Callable[..., DeviceModule]
 
 
-SUFFIXES = {
-    ".cu": Language("CUDA C++", read_cuda_file, DEVICE_SUFFIX),
-    ".rs": Language("Rust", read_rust_file, RUST_DEVICE_SUFFIX),
+FRONT_ENDS: dict[Language, FrontEnd] = {
+    CUDA: FrontEnd(read_cuda_file, cuda_unit),
+    RUST: FrontEnd(read_rust_file, rust_unit),
 }
-"""The languages by the suffix of their files."""
-
-_PLANNED = {".py": "Python"}
-_CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c", ".cuh", ".h", ".hpp"})
 
 
 def project_name(path: Path, root: Path) -> str:
@@ -58,23 +52,18 @@ def read_source(
     """
     name = project_name(path, root)
     folders = {"include_path": include_path, "toolkit_include": toolkit_include}
-    return _language_of(path, name).read(path, name=name, root=root, library=library, **folders)
+    return FRONT_ENDS[language_of(path, name)].read(path, name=name, root=root, library=library, **folders)
 
 
-def device_suffix_of(path: Path) -> str:
-    """The suffix of the device code made of a source: `.device.cu`. SourceError when its language is not supported."""
-    return _language_of(path, path.name).device_suffix
-
-
-def _language_of(path: Path, name: str) -> Language:
-    language = SUFFIXES.get(".rs" if is_crate(path) else path.suffix)
-    if language is not None:
-        return language
-    supported = ", ".join(SUFFIXES)
-    if path.suffix in _PLANNED:
-        what = f"{_PLANNED[path.suffix]} sources are not supported yet"
-        raise SourceError(
-            [Problem(what, Place(name), hint=f"write the exports in a file of one of these: {supported}")]
-        )
-    hint = "rename the file to .cu" if path.suffix in _CPP_SUFFIXES else f"the suffixes are {supported}"
-    raise SourceError([Problem("tile libraries are not made of this kind of file", Place(name), hint=hint)])
+def translation_unit(
+    language: Language,
+    text: str,
+    *,
+    origin: str,
+    root: Path,
+    include_path: Sequence[Path] = (),
+    toolkit_include: Sequence[Path] = (),
+) -> DeviceModule:
+    """What the device compiler gets from the device code made of the source `origin` (a project name)."""
+    folders = {"include_path": include_path, "toolkit_include": toolkit_include}
+    return FRONT_ENDS[language].translation_unit(text, origin=origin, root=root, **folders)

@@ -12,8 +12,8 @@ from tilewright.sources.source import SourceError
 def read_text(path: Path, name: str) -> str:
     """The text of a file, line ends as they are, a byte order mark dropped. `name` stands in messages and in `#line`.
 
-    Raises SourceError when there is no such file, it is a folder or a pipe, cannot be read, or is not UTF-8 text; and for a
-    name that is not UTF-8 or has control characters, which no line of code could hold.
+    Raises SourceError when there is no such file, it is a folder or a pipe, cannot be read, or is not UTF-8 text; and
+    for a name that is not UTF-8 or has control characters, which no line of code could hold.
     """
     if not name.isprintable():
         shown = printable(name, len(name))

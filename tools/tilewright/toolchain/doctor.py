@@ -15,6 +15,7 @@ from tilewright.toolchain.answers import ask
 from tilewright.toolchain.architectures import nvrtc_architectures
 from tilewright.toolchain.error import ToolchainError
 from tilewright.toolchain.parts import PARTS
+from tilewright.toolchain.shadow import shadow_root
 from tilewright.toolchain.toolkit import INSTALL, NOWHERE, Toolkit, how_to_install, missing
 
 SCHEMA = 1
@@ -42,9 +43,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that the doctor found. `architectures` are those a library can be built for."""
+    """All that the doctor found. `architectures` are those a library can be built for.
+
+    `shadow` is the folder whose `bin/nvcc` and `bin/tileiras` work: the root, or the folder of links made for it.
+    """
 
     root: Path | None
+    shadow: Path | None
     origin: str
     rows: tuple[Row, ...]
     host_compiler: Row
@@ -68,6 +73,8 @@ class Report:
             "bytecode": f"{', '.join(self.bytecode_versions) or 'none'}; writes {self.writes_bytecode}, {packs}",
             "cache": str(self.cache),
         }
+        if self.shadow != self.root:
+            facts["run nvcc in"] = str(self.shadow)
         lines += ["", *(f"{name + ':':<15} {value}" for name, value in facts.items())]
         if self.notes:
             lines += ["", *(f"note: {note}" for note in self.notes)]
@@ -79,6 +86,7 @@ class Report:
         record = {
             "schema": SCHEMA,
             "root": _text(self.root),
+            "shadow": _text(self.shadow),
             "origin": self.origin,
             "components": [_record(row) for row in self.rows],
             "host_compiler": _record(self.host_compiler),
@@ -100,10 +108,12 @@ def report(toolkit: Toolkit, environ: Mapping[str, str] | None = None) -> Report
     rows = tuple(_rows(toolkit))
     host, host_problems = _host_compiler(toolkit, environ)
     ltoir, ltoir_problems = _ltoir_architectures(toolkit)
+    shadow, shadow_problems = _shadow(toolkit)
     assembler = toolkit.assembler
     versions = assembler.bytecode_versions if assembler else ()
     return Report(
         root=None if toolkit.root == NOWHERE else toolkit.root,
+        shadow=shadow,
         origin=toolkit.origin,
         rows=rows,
         host_compiler=host,
@@ -114,7 +124,7 @@ def report(toolkit: Toolkit, environ: Mapping[str, str] | None = None) -> Report
         can_pack=bool(assembler and assembler.can_pack),
         cache=toolkit.cache,
         notes=toolkit.notes,
-        problems=(*_problems(toolkit), *ltoir_problems, *host_problems),
+        problems=(*_problems(toolkit), *shadow_problems, *ltoir_problems, *host_problems),
     )
 
 
@@ -149,6 +159,15 @@ def _problems(toolkit: Toolkit) -> Iterator[Problem]:
             yield Problem(
                 f"nvcc will not work: {toolkit.root} has no nvvm/bin/cicc", hint=how_to_install(toolkit, "nvidia-nvvm")
             )
+
+
+def _shadow(toolkit: Toolkit) -> tuple[Path | None, tuple[Problem, ...]]:
+    if not toolkit.components():
+        return None, ()
+    try:
+        return shadow_root(toolkit), ()
+    except ToolchainError as error:
+        return None, error.problems
 
 
 def _choices(toolkit: Toolkit) -> tuple[str, ...]:

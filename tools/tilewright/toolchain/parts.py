@@ -178,10 +178,6 @@ class RootVersions:
     wheels: Mapping[str, str]
     keys: Mapping[str, str]
 
-    @property
-    def are_wheels(self) -> bool:
-        return bool(self.wheels)
-
 
 def read_root_versions(root: Path) -> RootVersions:
     """Versions from the wheels' `*.dist-info` folders beside `nvidia/`, and from a toolkit's `version.json`."""

@@ -11,6 +11,7 @@ from typing import Any
 from tree_sitter import Node
 
 from tilewright.exports.model import Sync
+from tilewright.exports.spelling import LONGEST_SHOWN, shown
 from tilewright.problem import Problem
 from tilewright.sources.cuda.grammar import Fragment, faults
 
@@ -122,7 +123,7 @@ def _argument(fragment: Fragment, node: Node, reading: Reading) -> Iterator[Prob
     operator = node.child_by_field_name("operator")
     assigned = node.type == "assignment_expression" and (operator is None or operator.type == "=")
     if not assigned or name is None or value is None or name.type != "identifier":
-        yield Problem(f"`{text}` is not an argument of the form name = value", where, hint=_form_hint(text))
+        yield Problem(f"{shown(text)} is not an argument of the form name = value", where, hint=_form_hint(text))
         return
     label = fragment.text(name)
     row = ROWS.get(label)
@@ -137,7 +138,7 @@ def _argument(fragment: Fragment, node: Node, reading: Reading) -> Iterator[Prob
         read = row.read(fragment, value)
         if read is None:
             yield Problem(
-                f"`{label}` is {row.expected}, not `{fragment.text(value)}`",
+                f"`{label}` is {row.expected}, not {shown(fragment.text(value))}",
                 fragment.place(value),
                 hint=_repaired(label, value, fragment.text(value)) or row.hint,
             )
@@ -158,7 +159,7 @@ def _form_hint(text: str) -> str:
     if integer_literal(text) is not None:
         return f"tile_shape = {text}"
     known = re.match(r"(\w+)\s*[({=:]+\s*(.*?)[)}]*$", text)
-    if known and known[1] in ROWS and known[2]:
+    if known and known[1] in ROWS and known[2] and len(text) <= LONGEST_SHOWN:
         return f"{known[1]} = {known[2]}"
     return f"for example {EXAMPLE}"
 
@@ -166,6 +167,6 @@ def _form_hint(text: str) -> str:
 def _unreadable(fragment: Fragment, arguments: Node, broken: Node) -> Problem:
     text = fragment.text(arguments)
     hint = f"for example {EXAMPLE}"
-    if listed := re.search(r"=\s*\[([^\]]*)", text):
+    if (listed := re.search(r"=\s*\[([^\]]*)", text)) and len(listed[1]) <= LONGEST_SHOWN:
         hint = f"C++ writes a list in braces: arch = {{{listed[1].strip()}}}"
-    return Problem(f"cannot read the arguments `{text}` of tile_export", fragment.place(broken), hint=hint)
+    return Problem(f"cannot read the arguments {shown(text)} of tile_export", fragment.place(broken), hint=hint)

@@ -9,10 +9,9 @@ from pathlib import Path
 from tilewright.sources.cuda.includes import Closure, headers_of
 from tilewright.sources.cuda.lexer import SourceText
 from tilewright.sources.cuda.reader import read_cuda
+from tilewright.sources.languages import CUDA
 from tilewright.sources.source import Source
 from tilewright.sources.text import read_text
-
-DEVICE_SUFFIX = ".device.cu"
 
 
 def read_cuda_file(
@@ -30,4 +29,4 @@ def read_cuda_file(
     headers = headers_of(source, Path(os.path.abspath(path)).parent, closure)
     texts = [SourceText(header.label, header.text) for header in headers]
     exports, text = read_cuda(source, library, texts, closure.problems)
-    return Source(exports, text, DEVICE_SUFFIX, (path, *(header.path for header in headers)))
+    return Source(exports, text, CUDA.device_suffix, (path, *(header.path for header in headers)))

@@ -12,6 +12,7 @@ from tree_sitter import Node
 
 from tilewright.exports.elements import ElementType
 from tilewright.exports.model import Access, Parameter
+from tilewright.exports.spelling import shown
 from tilewright.problem import Problem
 from tilewright.sources.cuda.attribute import integer_literal
 from tilewright.sources.cuda.grammar import Fragment
@@ -102,7 +103,9 @@ def read_parameter(fragment: Fragment, node: Node, function: str, number: int) -
     if isinstance(shape, Problem):
         return Problem(shape.what, where, hint=shape.hint)
     if element is None:
-        return Problem(f"{who} has the type `{form.words}`, which is no element type", where, hint=hint_for(form.words))
+        return Problem(
+            f"{who} has the type {shown(form.words)}, which is no element type", where, hint=hint_for(form.words)
+        )
     access = Access.INOUT if "&" in form.marks and not form.constant else Access.IN
     parameter = Parameter(form.name, element, access, shape, by_value=not form.marks, where=where)
     return Declared(parameter, "[" in form.marks)
@@ -119,7 +122,7 @@ def _shape(fragment: Fragment, form: Form, who: str, element: ElementType | None
         extent = form.extents[0]
         footprint = integer_literal(fragment.text(extent)) if extent else None
         if footprint is None:
-            written = f"`{fragment.text(extent)}`" if extent else "nothing"
+            written = shown(fragment.text(extent)) if extent else "nothing"
             return Problem(
                 f"{who} has {written} as its number of elements, which is no integer literal",
                 hint=f"write the number itself: {_array(form, type_name, '4')}",
@@ -162,7 +165,7 @@ def read_result(fragment: Fragment, function_node: Node, declarator: Node, funct
         return None
     element = element_named(form.words)
     if element is None:
-        what = f"`{function}` returns the type `{form.words}`, which is no element type"
+        what = f"`{function}` returns the type {shown(form.words)}, which is no element type"
         return Problem(what, where, hint=hint_for(form.words))
     return Parameter(f"{function}_out", element, Access.OUT, is_return=True, where=where)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from tilewright.device.module import DeviceModule
 from tilewright.exports.model import ExportSet
 from tilewright.problem import Problem
+from tilewright.sources.languages import RUST
 from tilewright.sources.rust.compile import F16_NOTE, HEADER, Compiler, llvm_ir, nvvm_ir
 from tilewright.sources.rust.crates_cache import crates_digest
 from tilewright.sources.rust.manifest import CrateRoot, crate_root
@@ -18,8 +19,6 @@ from tilewright.sources.rust.reader import read_exports
 from tilewright.sources.rust.rustc import find_rustc
 from tilewright.sources.rust.signature import UNREADABLE
 from tilewright.sources.source import Source, SourceError
-
-DEVICE_SUFFIX = ".ll"
 
 
 def read_rust_file(
@@ -57,7 +56,7 @@ def read_rust_file(
     text = _device_text(ir, reading.exports, crate, found, compiler)
     heading = [HEADER.format(name=name), *([F16_NOTE] if nightly_f16 else [])]
     exports = with_bounds(reading.exports, text)
-    return Source(exports, "\n".join([*heading, text]), DEVICE_SUFFIX, _dependencies(path, found, crate))
+    return Source(exports, "\n".join([*heading, text]), RUST.device_suffix, _dependencies(path, found, crate))
 
 
 def _device_text(ir: str, exports: ExportSet, crate: Crate, found: CrateRoot, compiler: Compiler) -> str:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.problem import Place, Problem
+from tilewright.sources.languages import MANIFEST, is_crate
 from tilewright.sources.source import SourceError
 from tilewright.sources.text import read_text
 
-MANIFEST = "Cargo.toml"
 EDITION = "2021"
 _EDITIONS = ("2015", "2018", "2021", "2024")
 _OURS = "cuda_device"
@@ -29,11 +29,6 @@ class CrateRoot:
     edition: str = EDITION
     features: tuple[str, ...] = ()
     manifest: Path | None = None
-
-
-def is_crate(path: Path) -> bool:
-    """Whether a path is a crate: a folder with a manifest, or the manifest itself."""
-    return path.name == MANIFEST or (path / MANIFEST).is_file()
 
 
 def crate_root(path: Path, *, name: str, root: Path) -> CrateRoot:

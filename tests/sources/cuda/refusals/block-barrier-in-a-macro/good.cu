@@ -1,6 +1,6 @@
 #define MEET() __syncwarp()
 
-[[tile_export(tile_shape = 128)]]
+[[tile_export(tile_shape = 128, sync = "warp")]]
 __device__ float relu(float x) {
     MEET();
     return x;

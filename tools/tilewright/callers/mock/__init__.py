@@ -1,0 +1,1 @@
+"""The mock caller: code that calls every implementation exactly as a tile compiler would."""

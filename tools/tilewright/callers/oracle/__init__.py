@@ -1,0 +1,1 @@
+"""Expected values, from something that is independent of the path under test."""
