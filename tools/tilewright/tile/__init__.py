@@ -1,0 +1,123 @@
+"""The tile DSL: `from tilewright import tile`. Kernels are plain Python functions, captured by running them once.
+
+What is listed here is the promise; the modules behind it are private to the room.
+"""
+
+from tilewright.tile.annotations import In, InOut, Out
+from tilewright.tile.arithmetic import abs, cast, exp, log, maximum, minimum, sqrt, tanh, where
+from tilewright.tile.axes import (
+    Axis,
+    axis,
+    bf16,
+    bool_,
+    cdiv,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+)
+from tilewright.tile.contraction import mma
+from tilewright.tile.errors import CaptureError
+from tilewright.tile.generators import (
+    ADD,
+    MAXIMUM,
+    MINIMUM,
+    Reducer,
+    broadcast_to,
+    full,
+    iota,
+    map,
+    max,
+    min,
+    reduce,
+    relabel,
+    sum,
+    zeros,
+)
+from tilewright.tile.handles import Handle, Scalar, Tile, Var, var
+from tilewright.tile.kernel import Kernel, KernelDefinition, kernel
+from tilewright.tile.library.activations import gelu, rope, sigmoid, silu, swiglu
+from tilewright.tile.library.attention import attention, online_attention
+from tilewright.tile.library.rows import layer_norm, log_sum_exp, mean, rms_norm, softmax
+from tilewright.tile.nests import Nest, parallel, pipeline, reduce_nest, serial
+from tilewright.tile.views import View
+
+__all__ = [
+    "ADD",
+    "MAXIMUM",
+    "MINIMUM",
+    "Axis",
+    "CaptureError",
+    "Handle",
+    "In",
+    "InOut",
+    "Kernel",
+    "KernelDefinition",
+    "Nest",
+    "Out",
+    "Reducer",
+    "Scalar",
+    "Tile",
+    "Var",
+    "View",
+    "abs",
+    "attention",
+    "axis",
+    "bf16",
+    "bool_",
+    "broadcast_to",
+    "cast",
+    "cdiv",
+    "exp",
+    "f16",
+    "f32",
+    "f64",
+    "full",
+    "gelu",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "iota",
+    "kernel",
+    "layer_norm",
+    "log",
+    "log_sum_exp",
+    "map",
+    "max",
+    "maximum",
+    "mean",
+    "min",
+    "minimum",
+    "mma",
+    "online_attention",
+    "parallel",
+    "pipeline",
+    "reduce",
+    "reduce_nest",
+    "relabel",
+    "rms_norm",
+    "rope",
+    "serial",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "sqrt",
+    "sum",
+    "swiglu",
+    "tanh",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "var",
+    "where",
+    "zeros",
+]

@@ -1,0 +1,1 @@
+"""Compositions over the DSL: rows (softmax, norms), activations, rotary embedding, online attention."""

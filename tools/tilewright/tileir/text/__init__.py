@@ -1,0 +1,1 @@
+"""The readable text form of TileIR: printer and parser, each the other's inverse."""
