@@ -42,10 +42,23 @@ EXTRAS = {
     ],
 }
 
+DATA = ["py.typed", "**/*.j2", "**/*.h", "**/*.cuh", "**/*.c", "**/*.cpp", "**/*.cu"]
+"""What the package reads besides its modules, in every folder."""
+
+CRATES = ["crates/Cargo.*", "crates/*/Cargo.toml", "crates/*/src/*.rs", "crates/*/src/*/*.rs"]
+"""The crates that Rust exports are written with; `crates` is a link to the folder `rust`."""
+
+
+def stated_version() -> str:
+    """The version that the package states, read without importing it."""
+    text = Path(__file__).with_name("tools").joinpath("tilewright/__init__.py").read_text(encoding="utf-8")
+    return next(line.split('"')[1] for line in text.splitlines() if line.startswith("__version__ = "))
+
+
 if __name__ == "__main__":
     setup(
         name="scons-tilelib",
-        version="0.1.0",
+        version=stated_version(),
         description="An SCons plugin that builds tile libraries and tile shaders",
         long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
         long_description_content_type="text/markdown",
@@ -53,7 +66,7 @@ if __name__ == "__main__":
         python_requires=">=3.11",
         package_dir={"": "tools"},
         packages=find_packages("tools"),
-        package_data={"": ["py.typed", "*.j2", "*.h", "*.cuh"]},
+        package_data={"tilewright": DATA, "tilewright.sources.rust": CRATES},
         install_requires=BASE,
         extras_require=EXTRAS,
         entry_points={"console_scripts": ["tilewright = tilewright.cli:main"]},

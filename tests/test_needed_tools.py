@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 
-from needed_tools import REQUIRE_ALL, needs
+from checks import ROOT
+from needed_tools import REQUIRE_ALL, needed, needs
 
 
 def test_a_missing_program_skips_unless_every_tool_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,7 +20,76 @@ def test_a_missing_program_skips_unless_every_tool_is_required(monkeypatch: pyte
     assert needs("no-such-program").args == (False,)
 
 
-def test_ci_requires_every_tool() -> None:
-    from checks import ROOT
+def test_a_missing_program_of_a_fixture_skips_or_fails_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert needed("sh").name == "sh"
+    monkeypatch.delenv(REQUIRE_ALL, raising=False)
+    with pytest.raises(pytest.skip.Exception, match="no-such-program is not installed"):
+        needed("no-such-program")
+    monkeypatch.setenv(REQUIRE_ALL, "1")
+    with pytest.raises(pytest.fail.Exception, match="no-such-program is not installed"):
+        needed("no-such-program")
 
-    assert f"export {REQUIRE_ALL}=1\n" in (ROOT / ".ci/run").read_text(encoding="utf-8")
+
+class Machine:
+    """A machine on which CI runs: the script in a checkout of its own, a PATH of stand-ins that tell their calls."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / ".ci").mkdir()
+        (folder / "bin").mkdir()
+        shutil.copy(ROOT / ".ci/run", folder / ".ci/run")
+        self.program(folder / "sconsw", f'echo "sconsw $@ with every tool: ${REQUIRE_ALL}"')
+        for name in ("bash", "sh", "dirname", "sed", "sort"):
+            (folder / "bin" / name).symlink_to(str(shutil.which(name)))
+        for name in ("g++", "make"):
+            self.program(folder / "bin" / name)
+        self.program(folder / "bin/apt-get", 'echo "apt-get $@"')
+
+    def program(self, file: Path, text: str = "") -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        file.chmod(0o755)
+
+    def run(self) -> tuple[int, str]:
+        environment = {"PATH": str(self.folder / "bin"), "HOME": str(self.folder)}
+        command = [self.folder / ".ci/run"]
+        done = subprocess.run(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        return done.returncode, done.stdout
+
+
+ALL_RUN = "sconsw test with every tool: 1\n"
+
+
+def test_ci_requires_every_tool_and_finds_the_rust_of_rustup(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    for name in ("rustc", "cargo"):
+        machine.program(tmp_path / ".cargo/bin" / name)
+    assert machine.run() == (0, ALL_RUN)
+
+
+@pytest.mark.parametrize("offered", ["1.63.0+dfsg1-2", "1.84.1", "(none)"])
+def test_ci_says_that_rust_is_missing_where_debian_offers_an_old_one(tmp_path: Path, offered: str) -> None:
+    machine = Machine(tmp_path)
+    machine.program(tmp_path / "bin/apt-cache", f"printf 'rustc:\\n  Candidate: {offered}\\n'")
+    version = offered if offered[0].isdigit() else "in no version"
+    assert machine.run() == (
+        1,
+        "apt-get update -qq\n"
+        f".ci/run: rustc or cargo is missing, and apt-get offers rustc {version}\n"
+        ".ci/run: install Rust 1.85 or newer with rustup, https://rustup.rs, and run this again\n",
+    )
+
+
+def test_ci_installs_rust_where_debian_offers_a_new_one(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.program(tmp_path / "bin/apt-cache", "printf 'rustc:\\n  Candidate: 1.85.0+dfsg3-1\\n'")
+    install = "apt-get install -y -qq --no-install-recommends rustc cargo\n"
+    assert machine.run() == (0, f"apt-get update -qq\n{install}{ALL_RUN}")
+
+
+def test_ci_wants_the_rust_that_the_front_end_wants() -> None:
+    from tilewright.sources.rust.rustc import NEEDED, dotted
+
+    assert f"\nneeded={dotted(NEEDED[:2])}\n" in (ROOT / ".ci/run").read_text(encoding="utf-8")

@@ -41,7 +41,7 @@ class Checkout:
     def require(self, version: str) -> None:
         wheel = make_wheel(self.folder, version)
         base = [f"speaker @ {wheel.as_uri()}"]
-        text = f'BASE = {base!r}\nEXTRAS = {{"toolkit": {base!r}, "dev": {base!r}}}\n'
+        text = f'HERE = __file__\nBASE = {base!r}\nEXTRAS = {{"toolkit": {base!r}, "dev": {base!r}}}\n'
         (self.folder / "setup.py").write_text(text, encoding="utf-8")
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+execute_actions: int
+
 class ActionBase: ...
 
 def Action(

@@ -58,7 +58,8 @@ def test_device_code_for_a_newer_architecture(
 
 def test_device_code_that_is_none(specification: Library, refused: Make) -> None:
     assert refused(specification, ltoir=b"PTX!") == (
-        "sample.ltoir: error: not LTOIR: it begins with 50 54 58 21, not ed 43 4e 7f"
+        "sample.ltoir: error: not LTOIR: it begins with 50 54 58 21, not ed 43 4e 7f\n"
+        "  hint: name an .ltoir file: `tilewright build` writes one beside each library"
     )
 
 
@@ -169,8 +170,8 @@ def test_ir_that_is_not_the_descriptions(refused: Make) -> None:
 def test_nothing_that_gives_expected_values(refused: Make) -> None:
     text = refused(nvvm_library(), ltoir=b"", references={"relu": REFERENCES["relu"]})
     assert text.splitlines()[:2] == [
-        "sample.ll: error: `minus`: nothing gives its expected values: only CUDA C++ can be compiled for the CPU",
-        "  hint: define `def minus(...)` in a file of references: --reference FILE.py",
+        "sample.ll: error: `minus`: nothing gives its expected values: the source behind the IR is not known",
+        "  hint: name it: --source FILE; or define `def minus(...)` in a file: --reference FILE.py",
     ]
     assert "`relu`" not in text
 

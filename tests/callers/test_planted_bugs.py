@@ -42,12 +42,6 @@ PLANTED = {
         "flip",
         "`x` is an input, and element 1 of it was written",
     ),
-    "a lone thread shuffles": (
-        "::relu)(x)",
-        "::relu)(__shfl_xor_sync(~0u, x, 1))",
-        "relu",
-        '`__shfl_xor_sync` needs a warp, and the export does not say sync = "warp"',
-    ),
     "lanes that never come": (
         "*step_out = ",
         "if (x > 0) __syncwarp(); *step_out = ",

@@ -201,8 +201,8 @@ def test_a_header_is_found_through_include(project: Path, run: Run) -> None:
         ),
         (
             ("tilelib_relu.cu", "--arch", "sm_90", "--ltoir-arch", "compute_100"),
-            "error: LTOIR for compute_100 cannot be used on sm_90: it must be made for the same or an older number\n"
-            "  hint: --ltoir-arch compute_90, or an older one\n",
+            "error: --ltoir-arch compute_100 is newer than --arch sm_90, which could not use it\n"
+            "  hint: --ltoir-arch compute_90 or older\n",
         ),
         (
             ("tilelib_relu.cu", "--arch", "sm_90", "--ltoir-arch", "compute_7"),
@@ -224,11 +224,13 @@ def test_a_header_is_found_through_include(project: Path, run: Run) -> None:
         ),
         (
             ("tilelib_relu.cu", "--arch", "90", "-o", "tilelib_relu.cu"),
-            "error: `tilelib_relu.cu` is a source, the build would overwrite it\n",
+            "error: `tilelib_relu.cu` is a source, the build would overwrite it\n"
+            "  hint: give -o or --depfile a name that no source has\n",
         ),
         (
             ("tilelib_relu.cu", "--arch", "90", "-o", "lanes.cuh"),
-            "error: `lanes.cuh` is a source, the build would overwrite it\n",
+            "error: `lanes.cuh` is a source, the build would overwrite it\n"
+            "  hint: give -o or --depfile a name that no source has\n",
         ),
         (
             ("tilelib_relu.cu", "--arch", "90", "-o", "x", "--depfile", "./x"),
@@ -250,6 +252,27 @@ def test_a_wrong_request_is_one_error_and_writes_nothing(
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.err.startswith(expected)
     assert files_below(project) == before
+
+
+def test_an_export_that_the_library_can_never_serve_is_refused_before_anything_is_written(
+    project: Path, run: Run
+) -> None:
+    source = project / "tilelib_relu.cu"
+    (project / "one.cu").write_text(
+        source.read_text().replace("tile_shape = 128", 'tile_shape = 128, arch = {"sm_90"}', 1)
+    )
+    before = files_below(project)
+    outcome = run("build", "one.cu", "--arch", "120")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert (
+        "`relu` is for sm_90, which cannot use device code made for sm_120 [architecture-never-served]" in outcome.err
+    )
+    assert files_below(project) == before
+    older = run("build", "one.cu", "--arch", "120", "--ltoir-arch", "90")
+    assert older.code == 0, older.err
+    unknown = (project / "one.cu").read_text().replace("sm_90", "sm_999")
+    (project / "one.cu").write_text(unknown)
+    assert "`relu`: the toolkit has no architecture `sm_999`" in run("build", "one.cu", "--arch", "120").err
 
 
 def test_the_name_that_the_hint_proposes_works(project: Path, run: Run) -> None:

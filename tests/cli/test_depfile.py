@@ -54,6 +54,9 @@ def test_a_path_that_no_rule_can_hold_is_refused(character: str) -> None:
     assert [problem.what for problem in caught.value.problems] == [
         f"a depfile cannot hold the path {path!r}: {expected}" for path in (f"b{character}", f"d{character}")
     ]
+    assert {problem.hint for problem in caught.value.problems} == {
+        "give the file a name without it, or leave --depfile out"
+    }
 
 
 def test_a_percent_sign_is_refused_in_targets_only() -> None:

@@ -32,7 +32,7 @@ def test_help_lists_every_command(run: Run) -> None:
     outcome = run("--help")
     assert outcome.code == 0
     for name, sentence in VERBS.items():
-        assert f"  {name:<10} {sentence}\n" in outcome.out
+        assert f"  {name:<14} {sentence}\n" in outcome.out
     assert run("-h") == outcome
 
 

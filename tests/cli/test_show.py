@@ -56,16 +56,21 @@ def test_inspect_shows_a_built_library(project: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("command", ["inspect", "dump"])
 def test_files_that_cannot_be_read_are_one_error(run: Run, command: str, tmp_path: Path) -> None:
-    missing = tmp_path / "missing"
-    assert run(command, str(missing)) == (1, "", f"error: cannot read `{missing}`: No such file or directory\n")
-    assert run(command, str(tmp_path)) == (1, "", f"error: cannot read `{tmp_path}`: it is not a regular file\n")
-    assert run(command, "a\0b").code == 1
+    missing = tmp_path / "missing.ltoir"
+    said = f"error: cannot read `{missing}`: No such file or directory\n  hint: "
+    assert run(command, str(missing)) == (1, "", f"{said}create it, or name another file\n")
+    (tmp_path / "misssing.ltoir").touch()
+    assert run(command, str(missing)) == (1, "", f"{said}did you mean `{tmp_path}/misssing.ltoir`?\n")
+    said = f"error: cannot read `{tmp_path}`: it is not a regular file\n"
+    assert run(command, str(tmp_path)) == (1, "", f"{said}  hint: name a file\n")
+    assert "  hint: make it a readable file" in run(command, "a\0b").err
 
 
 def test_inspect_of_something_else_is_one_error(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "x.tilelib"
     file.write_text("hello")
     expected = f"{file}: error: this is not a tile library: it does not start with an ELF header\n"
+    expected += "  hint: name a .tilelib file, as `tilewright build` writes it\n"
     assert run("inspect", str(file)) == (1, "", expected)
 
 

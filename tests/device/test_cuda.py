@@ -15,7 +15,7 @@ from tilewright.device.module import DeviceError
 from tilewright.device.nvrtc import compile_cuda, version
 from tilewright.device.workers import Workers
 from tilewright.exports.model import ExportSet, Sync
-from tilewright.toolchain.toolkit import Toolkit
+from tilewright.toolchain.toolkit import ToolchainError, Toolkit
 
 
 @pytest.mark.parametrize(("arch", "number"), [("sm_120", 120), ("compute_75", 75), ("sm_90a", 90), ("sm_120f", 120)])
@@ -132,8 +132,8 @@ def test_a_refused_architecture_is_told_in_nvrtcs_words(toolkit: Toolkit, worker
 
 
 def test_an_architecture_that_is_none_shows_how_to_write_one(toolkit: Toolkit, workers: Workers) -> None:
-    with pytest.raises(DeviceError, match=r"`120` is no architecture\n  hint: write it like sm_120 or compute_75"):
-        make_ltoir(cuda(RELU_CUDA), RELU, arch="120", toolkit=toolkit, workers=workers)
+    with pytest.raises(ToolchainError, match=r"`sm-120` is not an architecture\n  hint: write it like sm_120"):
+        make_ltoir(cuda(RELU_CUDA), RELU, arch="sm-120", toolkit=toolkit, workers=workers)
 
 
 def test_warnings_reach_the_caller(toolkit: Toolkit, workers: Workers) -> None:

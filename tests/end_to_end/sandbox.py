@@ -95,6 +95,10 @@ _STEPS = (
     ("bytecode", re.compile(r"Writing Tile IR of ")),
     ("library", re.compile(r"\S*tileiras --preview-create-tile-lib ")),
     ("skip", re.compile(r"Tile library skipped: ")),
+    ("bindings", re.compile(r"Writing bindings of ")),
+    ("program", re.compile(r"Compiling tile program ")),
+    ("verification", re.compile(r"Preparing the verification of ")),
+    ("link", re.compile(r"Linking ")),
 )
 
 

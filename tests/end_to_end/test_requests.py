@@ -123,6 +123,14 @@ def test_a_source_that_cannot_be_read_is_one_clear_error(sandbox: Sandbox, sourc
     assert not (sandbox.folder / "build").exists()
 
 
+def test_an_export_that_the_library_never_serves_is_refused(sandbox: Sandbox) -> None:
+    sandbox.edit("relu.cu", "tile_shape = 128", 'tile_shape = 128, arch = {"sm_80"}')
+    run = sandbox.scons("arch=sm_120")
+    assert run.code == 2
+    assert "`relu` is for sm_80, which cannot use device code made for sm_120" in run.errors[0]
+    assert not (sandbox.folder / "build/sm_120/relu.tilelib").exists()
+
+
 def test_errors_of_the_device_code_are_placed_in_the_users_file(sandbox: Sandbox) -> None:
     sandbox.edit("relu.cu", "x > LIMIT", "x > NOTHING")
     for _ in range(2):

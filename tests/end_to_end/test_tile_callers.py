@@ -27,7 +27,8 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("example")
     for name in ("SConstruct", "examples"):
         os.symlink(ROOT / name, folder / name)
-    command = [sys.executable, "-m", "SCons", f"arch={','.join(ARCHITECTURES)}", f"{EXAMPLE}/SConscript", "build"]
+    targets = [f"build/{arch}/{EXAMPLE}" for arch in ARCHITECTURES]
+    command = [sys.executable, "-m", "SCons", f"arch={','.join(ARCHITECTURES)}", *targets]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

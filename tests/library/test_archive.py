@@ -17,6 +17,7 @@ from tilewright.exports.elements import ElementType
 from tilewright.exports.model import ExportSet, Sync
 from tilewright.library.archive import PayloadKind, payload_kind, read_library
 from tilewright.library.errors import LibraryError
+from tilewright.problem import Place
 from tilewright.toolchain.toolkit import Toolkit
 
 
@@ -48,6 +49,7 @@ def sections_of(packed: Packed, **change: bytes) -> list[tuple[bytes, bytes]]:
 def refusal(data: bytes) -> str:
     with pytest.raises(LibraryError) as caught:
         read_library(data, "x.tilelib")
+    assert all(problem.hint for problem in caught.value.problems if problem.where == Place("x.tilelib"))
     return str(caught.value)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tilewright.scons
 from tilewright.scons.signatures import IDENTITIES, PACKAGE, ROOMS, source_digest
-from tilewright.scons.tool import BUILDERS, builders_reference
+from tilewright.scons.tool import BUILDERS, METHODS, builders_reference
 
 TOOLS = Path(__file__).parents[2] / "tools"
 
@@ -43,13 +43,15 @@ def test_the_face_has_what_it_lists() -> None:
 
 def test_every_builder_has_its_line_in_the_reference() -> None:
     reference = builders_reference()
-    assert [row.name for row in BUILDERS] == ["TileExports", "Ltoir", "TileBytecode", "Tilelib"]
+    assert [row.name for row in BUILDERS] == ["TileExports", "Ltoir", "TileBytecode", "Tilelib", "NvJitLink"]
     for row in BUILDERS:
         assert f"| `{row.name}` | {row.source} | {row.targets} | {row.sentence} |\n" in reference
-    assert "| `TileLibrary` |" in reference
+    for method in METHODS:
+        assert f"| `{method.name}` | {method.takes} | {method.targets} | {method.sentence} |\n" in reference
 
 
 def test_every_identity_has_rooms_that_exist_and_its_own_digest() -> None:
-    assert len(IDENTITIES) == len(ROOMS) == len({source_digest(kind) for kind in ROOMS})
+    assert len(ROOMS) == len({source_digest(kind) for kind in ROOMS})
+    assert len(IDENTITIES) == len(set(IDENTITIES.values()))
     for parts in ROOMS.values():
         assert [part for part in parts if not (PACKAGE / part).exists()] == []

@@ -9,25 +9,38 @@ import pytest
 
 from tilewright.scons import signatures
 from tilewright.scons.signatures import (
+    bindings_identity,
     bytecode_identity,
     exports_identity,
     library_identity,
+    link_identity,
     ltoir_identity,
+    mock_identity,
+    program_identity,
     source_digest,
 )
 from tilewright.toolchain.toolkit import Toolkit
 
-ALL = (exports_identity, ltoir_identity, bytecode_identity, library_identity)
+ALL = (
+    exports_identity,
+    ltoir_identity,
+    bytecode_identity,
+    library_identity,
+    bindings_identity,
+    program_identity,
+    link_identity,
+    mock_identity,
+)
 
 
 def changed(before: Toolkit, after: Toolkit) -> set[str]:
     return {identity.__name__ for identity in ALL if identity(before) != identity(after)}
 
 
-def test_a_new_build_of_the_assembler_concerns_the_library_alone(toolkit: Toolkit) -> None:
+def test_a_new_build_of_the_assembler_concerns_the_library_and_programs(toolkit: Toolkit) -> None:
     assert toolkit.assembler is not None
     other = replace(toolkit, assembler=replace(toolkit.assembler, build="another build"))
-    assert changed(toolkit, other) == {"library_identity"}
+    assert changed(toolkit, other) == {"library_identity", "program_identity"}
 
 
 def test_another_place_of_the_same_tools_concerns_nothing(toolkit: Toolkit) -> None:
@@ -42,22 +55,53 @@ def test_another_place_of_the_same_tools_concerns_nothing(toolkit: Toolkit) -> N
     assert changed(toolkit, elsewhere) == set()
 
 
-def test_a_newer_bytecode_version_concerns_descriptions_and_library(toolkit: Toolkit) -> None:
+def test_a_newer_bytecode_version_concerns_descriptions_library_and_programs(toolkit: Toolkit) -> None:
     assert toolkit.assembler is not None
     newer = replace(toolkit.assembler, build="newer", bytecode_versions=((13, 5), (13, 6)))
-    assert changed(toolkit, replace(toolkit, assembler=newer)) == {"bytecode_identity", "library_identity"}
+    assert changed(toolkit, replace(toolkit, assembler=newer)) == {
+        "bytecode_identity",
+        "library_identity",
+        "program_identity",
+    }
 
 
-@pytest.mark.parametrize("name", ["nvrtc", "nvcc", "cccl"])
-def test_a_new_compiler_or_new_headers_concern_the_device_code_alone(toolkit: Toolkit, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "concerned"),
+    [
+        ("nvrtc", {"ltoir_identity", "mock_identity"}),
+        ("nvcc", {"ltoir_identity", "program_identity"}),
+        ("cccl", {"ltoir_identity", "program_identity"}),
+        ("runtime", {"ltoir_identity", "program_identity"}),
+        ("crt", {"ltoir_identity", "program_identity"}),
+        ("nvjitlink", {"program_identity", "link_identity", "mock_identity"}),
+    ],
+)
+def test_a_new_tool_or_new_headers_concern_the_steps_that_use_them(
+    toolkit: Toolkit, name: str, concerned: set[str]
+) -> None:
     component = toolkit.require(name)
     other = replace(toolkit, **{name: replace(component, version="13.5.99")})
-    assert changed(toolkit, other) == {"ltoir_identity"}
+    assert changed(toolkit, other) == concerned
+
+
+def test_another_host_compiler_concerns_programs(
+    toolkit: Toolkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = program_identity(toolkit)
+    other = tmp_path / "g++"
+    other.write_text("#!/bin/sh\necho 'g++ 99.1'\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("NVCC_CCBIN", str(other))
+    assert "g++ 99.1" in program_identity(toolkit)
+    assert program_identity(toolkit) != before
 
 
 def test_a_missing_compiler_still_has_an_identity(toolkit: Toolkit) -> None:
     assert "missing" in ltoir_identity(replace(toolkit, nvrtc=None))
     assert "no tileiras" in library_identity(replace(toolkit, assembler=None))
+    assert "missing" in mock_identity(replace(toolkit, nvrtc=None))
+    assert "no nvJitLink" in link_identity(replace(toolkit, nvjitlink=None))
+    assert "no nvcc" in program_identity(replace(toolkit, nvcc=None))
 
 
 def test_our_own_sources_are_in_the_digest_by_name_and_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

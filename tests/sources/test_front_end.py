@@ -26,13 +26,28 @@ from tilewright.sources.source import SourceError
             "k.cpp: error: tile libraries are not made of this kind of file\n  hint: rename the file to .cu",
         ),
         ("k", "k: error: tile libraries are not made of this kind of file\n  hint: the suffixes are .cu, .rs"),
-        ("gone.cu", "gone.cu: error: there is no file `gone.cu`"),
-        ("folder.cu", "folder.cu: error: `folder.cu` is a folder, not a source file"),
+        (
+            "gone.cu",
+            "gone.cu: error: there is no file `gone.cu`\n  hint: create it, or name another file",
+        ),
+        (
+            "lib/latn.cu",
+            "lib/latn.cu: error: there is no file `lib/latn.cu`\n  hint: did you mean `lib/latin.cu`?",
+        ),
+        (
+            "folder.cu",
+            "folder.cu: error: `folder.cu` is a folder, not a source file\n"
+            "  hint: name the file in it that holds the exports",
+        ),
         (
             "latin.cu",
             "latin.cu:2: error: the file is not UTF-8 text: byte 0xfc\n  hint: save it as UTF-8",
         ),
-        ("nul.cu", "nul.cu:2: error: the file holds a NUL byte, so it is no source text"),
+        (
+            "nul.cu",
+            "nul.cu:2: error: the file holds a NUL byte, so it is no source text\n"
+            "  hint: delete it, or save the file as UTF-8 if it is UTF-16",
+        ),
         (
             "empty.cu",
             "empty.cu:1:1: error: the file is empty\n"
@@ -48,6 +63,7 @@ def test_what_is_no_source_is_refused_with_the_exact_message(name: str, message:
             "k.cpp": RELU,
             "k": RELU,
             "folder.cu/x": "",
+            "lib/latin.cu": b"",
             "latin.cu": b"// \n// \xfc\n" + RELU.encode(),
             "nul.cu": f"// \n// \0\n{RELU}",
             "empty.cu": "",

@@ -101,7 +101,10 @@ def test_a_failure_is_not_remembered(tool: Path, tmp_path: Path) -> None:
     script(tool, 'if [ -e "${0%/*}/well" ]; then echo 7.7; else echo ill >&2; exit 4; fi')
     with pytest.raises(ToolchainError) as caught:
         ask(tool, "--version", tmp_path / "cache", os.environ)
-    assert str(caught.value) == f"error: `{tool} --version` failed with exit code 4\n    ill"
+    assert str(caught.value) == (
+        f"error: `{tool} --version` failed with exit code 4\n    ill\n"
+        f"  hint: run it by hand to see why, or install it again: {tool} --version"
+    )
     (tool.parent / "well").touch()
     assert ask(tool, "--version", tmp_path / "cache", os.environ) == "7.7\n"
 
@@ -120,9 +123,9 @@ def test_a_hung_tool_dies_with_its_children(tool: Path, tmp_path: Path, monkeypa
 
 def test_what_cannot_be_started_is_an_error(tool: Path, tmp_path: Path) -> None:
     tool.chmod(0o644)
-    with pytest.raises(ToolchainError, match="cannot be started: Permission denied"):
+    with pytest.raises(ToolchainError, match=r"cannot be started: Permission denied\n  hint: .*chmod"):
         ask(tool, "--version", tmp_path / "cache", os.environ)
-    with pytest.raises(ToolchainError, match=r"cannot read .*gone: No such file or directory"):
+    with pytest.raises(ToolchainError, match=r"cannot read .*gone: No such file or directory\n  hint: name a program"):
         ask(tmp_path / "gone", "--version", tmp_path / "cache", os.environ)
 
 

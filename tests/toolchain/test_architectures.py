@@ -10,6 +10,7 @@ import pytest
 from tilewright.toolchain.architectures import (
     ltoir_fits,
     normalize,
+    number_of,
     nvrtc_architectures,
     parse_architectures,
     parse_ltoir_architecture,
@@ -94,6 +95,25 @@ def test_ltoir_may_be_older_than_any_target(toolkit: Toolkit) -> None:
     assert nvrtc_architectures(toolkit)[0] == 75
     for text in ("compute_75", "sm_75", "75", "SM_75"):
         assert parse_ltoir_architecture(text, toolkit) == "compute_75"
+
+
+def test_ltoir_newer_than_a_target_is_refused_for_each_target(toolkit: Toolkit) -> None:
+    assert parse_ltoir_architecture("90", toolkit, archs=("sm_90", "sm_120")) == "compute_90"
+    with pytest.raises(ToolchainError) as caught:
+        parse_ltoir_architecture("100", toolkit, archs=("sm_90", "sm_120", "sm_80"))
+    assert str(caught.value) == (
+        "error: ltoir_arch=compute_100 is newer than arch=sm_90, which could not use it\n"
+        "  hint: ltoir_arch=compute_90 or older\n"
+        "error: ltoir_arch=compute_100 is newer than arch=sm_80, which could not use it\n"
+        "  hint: ltoir_arch=compute_80 or older"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("sm_120a", "120a"), ("SM_90F", "90f"), ("75", "75"), ("compute_100", "100")]
+)
+def test_the_number_keeps_its_suffix(text: str, number: str) -> None:
+    assert number_of(text) == number
 
 
 def test_an_unknown_ltoir_architecture_is_told_the_choices(toolkit: Toolkit) -> None:

@@ -44,6 +44,8 @@ def test_the_real_toolkit_is_healthy(toolkit: Toolkit) -> None:
 def test_the_report_is_aligned_and_complete(environ: Mapping[str, str], make_root: MakeRoot, gcc: Path) -> None:
     root = make_root("cuda", assembler="13.5", nvcc="13.5.37")
     headers(root)
+    versions = {"cuda_cudart": {"version": "13.5.36"}, "cuda_crt": {"version": "13.5.35"}}
+    (root / "version.json").write_text(json.dumps(versions))
     search = {**environ, "PATH": f"{gcc}:{environ['PATH']}"}
     old = make_root("old", assembler="13.4", nvrtc="13.4.20")
     toolkit = resolve(search, among=[in_root(old, "PATH"), in_root(root, "CUDA_HOME")])
@@ -60,6 +62,8 @@ def test_the_report_is_aligned_and_complete(environ: Mapping[str, str], make_roo
         "ptxas         not found (assembles PTX)\n"
         "nvdisasm      not found (shows machine code)\n"
         "CCCL          not found (holds the headers of libcu++)\n"
+        f"CUDA headers  13.5.36  CUDA_HOME  {root}/include/cuda_runtime.h\n"
+        f"CRT headers   13.5.35  CUDA_HOME  {root}/include/crt/host_config.h\n"
         f"gcc           12.2.0   PATH       {gcc}/gcc\n"
         "\n"
         "architectures:  sm_80, sm_90, sm_120\n"
@@ -70,7 +74,8 @@ def test_the_report_is_aligned_and_complete(environ: Mapping[str, str], make_roo
         f"note: passed over {old}/bin/tileiras (lists 13.1 to 13.4; packing needs 13.5 or newer)\n"
         "\n"
         "error: tileirdisasm, NVRTC, libNVVM, libdevice and nvJitLink are missing:"
-        f" {root} (found through CUDA_HOME) has tileiras 13.5.20, nvcc 13.5.37\n"
+        f" {root} (found through CUDA_HOME) has tileiras 13.5.20, nvcc 13.5.37, CUDA headers 13.5.36,"
+        " CRT headers 13.5.35\n"
         "  hint: pip install 'scons-tilelib[toolkit]'\n"
         "        or install CUDA 13.5 or newer and put its bin folder on PATH (or set CUDA_HOME to it)\n"
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tilewright.toolchain import answers
+from tilewright.toolchain.parts import PARTS
 from tilewright.toolchain.roots import Candidate, candidates, in_root, root_of_tool, standard_roots
 from tilewright.toolchain.toolkit import NOWHERE, ToolchainError, resolve
 from toolchain.conftest import MakeRoot, assembler_script, script
@@ -321,8 +322,7 @@ def test_the_real_wheels_make_a_whole_toolkit(environ: Environ) -> None:
     assert toolkit.assembler.can_pack
     assert toolkit.assembler.build.startswith("release 13.")
     assert "sm_120" in toolkit.assembler.architectures
-    assert [name for name in ("nvcc", "disassembler", "nvrtc", "nvvm", "libdevice", "nvjitlink", "ptxas", "cccl")
-            if toolkit.component(name) is None] == []  # fmt: skip
+    assert [part.name for part in PARTS if part.name != "nvdisasm" and toolkit.component(part.name) is None] == []
     assert [(folder / header).is_file() for folder, header in zip(
         toolkit.include, ("cuda_fp16.h", "cuda/std/cstdint"), strict=True
     )] == [True, True]  # fmt: skip

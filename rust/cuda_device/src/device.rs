@@ -1,4 +1,4 @@
-//! The operations of the GPU: declarations for the device compiler, panics for the host.
+//! The operations of the GPU: declarations for the device compiler, panics for the host, emulated for the oracle.
 
 /// One line an operation: its private symbol, what it is called in messages, its signature.
 macro_rules! operations {
@@ -9,7 +9,16 @@ macro_rules! operations {
         }
 
         $(
-            #[cfg(not(tilewright_device))]
+            #[cfg(tilewright_oracle)]
+            #[track_caller]
+            pub unsafe fn $symbol($($argument: $kind),*) $(-> $result)? {
+                use crate::oracle::warp::{operation, Word};
+                Word::of(operation($shown, &[$(Word::word($argument)),*]))
+            }
+        )*
+
+        $(
+            #[cfg(not(any(tilewright_device, tilewright_oracle)))]
             #[track_caller]
             pub unsafe fn $symbol($($argument: $kind),*) $(-> $result)? {
                 $(let _ = $argument;)*

@@ -15,11 +15,20 @@
 //! assert_eq!(relu(-1.0), 0.0);
 //! ```
 //!
-//! The device compiler is told `--cfg tilewright_device`; your own code may ask for it, too.
+//! The device compiler is told `--cfg tilewright_device`; your own code may ask for it, too. `--cfg tilewright_oracle` is
+//! set when a library is verified: your functions run on the host, and 32 threads stand in for the lanes of a warp.
 
+#![cfg_attr(tilewright_f16, feature(f16))]
+
+#[cfg(not(tilewright_oracle))]
 pub use cuda_device_macros::tile_export;
+#[cfg(tilewright_oracle)]
+pub use cuda_device_oracle::tile_export;
 
 mod device;
 pub mod math;
+#[cfg(tilewright_oracle)]
+#[doc(hidden)]
+pub mod oracle;
 pub mod thread;
 pub mod warp;

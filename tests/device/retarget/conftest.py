@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from device.retarget.differential import host_math, native_library
+from needed_tools import needed
 from tilewright.device.retarget.driver import retarget
 from tilewright.device.retarget.flags import RUSTC_FLAGS
 
@@ -20,11 +20,8 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="session")
 def rustc() -> Path:
-    """The compiler; the tests that need it are skipped where there is none."""
-    found = shutil.which("rustc") or shutil.which(str(Path.home() / ".cargo/bin/rustc"))
-    if not found:
-        pytest.skip("no rustc on PATH or in ~/.cargo/bin")
-    return Path(found)
+    """The compiler; the tests that need it are skipped where there is none, and fail in CI."""
+    return needed("rustc")
 
 
 def compile_rust(rustc: Path, source: Path, output: Path, *flags: str) -> None:

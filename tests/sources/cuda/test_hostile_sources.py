@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tilewright.exports.model import TileExport
 from tilewright.problem import Problem
 from tilewright.sources.cuda.lexer import SourceText
 from tilewright.sources.cuda.reader import read_cuda
+from tilewright.sources.cuda.structure import structure_of
 from tilewright.sources.source import SourceError
 
 TOKENS = re.findall(r"\w+|\s+|[^\w\s]", SPEC)
@@ -49,6 +51,19 @@ def test_a_long_file_is_read_in_reasonable_time_and_depth(tmp_path: Path) -> Non
     )
     many = "".join(f"[[tile_export]] __device__ int e{n}(int x) {{ return c0(x); }}\n" for n in range(500))
     assert len(exports_of(tmp_path, chain + many)) == 500
+
+
+def test_a_thousand_unbalanced_halves_take_no_longer_each_than_a_hundred() -> None:
+    def seconds(count: int) -> float:
+        halves = "".join(f"#if A{n}\nvoid f{n}() {{\n#else\nvoid g{n}() {{\n#endif\n" for n in range(count))
+        source = SourceText("k.cu", halves)
+        assert source.tokens
+        started = time.process_time()
+        assert len(structure_of(source).functions) == 2
+        return time.process_time() - started
+
+    few = min(seconds(300) for _ in range(3))
+    assert seconds(3000) < 40 * few, "ten times the text takes about ten times the time, not a hundred times"
 
 
 @pytest.mark.parametrize(

@@ -82,18 +82,18 @@ def oracles_for(
     references: ReferenceOracle,
     other: Oracle | None = None,
 ) -> dict[str, Oracle]:
-    """The oracle of each export: its reference where there is one, else `other`, else its function compiled here."""
+    """The oracle of each export: its reference where there is one, else `other`, else its CUDA C++ compiled here."""
     oracles: dict[str, Oracle] = {export.name: references for export in exports if export.name in references.references}
     rest = [export for export in exports if export.name not in oracles]
     if other is not None:
         return oracles | {export.name: other for export in rest}
     if rest and (module is None or module.language != "cuda"):
-        why = "only CUDA C++ can be compiled for the CPU" if module else "the source of the device code is not known"
+        why = "the source behind the IR is not known" if module else "the source of the device code is not known"
         raise CallerError(
             Problem(
                 f"`{export.name}`: nothing gives its expected values: {why}",
                 Place(module.name) if module else None,
-                hint=f"define `def {export.name}(...)` in a file of references: --reference FILE.py",
+                hint=f"name it: --source FILE; or define `def {export.name}(...)` in a file: --reference FILE.py",
             )
             for export in rest
         )

@@ -21,6 +21,8 @@ VERBS = {
     "verify": "run a library's exports through the native ABI and compare every element",
     "probe": "hold LTOIR of any compiler against a description",
     "bindings": "write what callers of a library include or import",
+    "verify-package": "check a package of tile libraries: paths, digests, and whether its contents load",
+    "cache": "look into a cache folder, check it, or make it smaller",
     "run": "launch a kernel of a cubin on arrays, and compare what it writes",
 }
 
@@ -85,13 +87,13 @@ def _dispatch(arguments: list[str]) -> int:
         kind = "option" if first.startswith("-") else "command"
         hint = nearest(first, [*VERBS, "--help", "--version"]) or f"one of {', '.join(VERBS)}; see tilewright --help"
         raise UsageError([Problem(what=f"unknown {kind} `{first}`", hint=hint)])
-    verb = import_module(f"tilewright.cli.{first}")
+    verb = import_module(f"tilewright.cli.{first.replace('-', '_')}")
     options = parse(verb.VERB, rest)
     return 0 if options is None else int(verb.run(options))
 
 
 def _overview() -> str:
-    rows = [f"  {name:<10} {sentence}" for name, sentence in VERBS.items()]
+    rows = [f"  {name:<14} {sentence}" for name, sentence in VERBS.items()]
     return "\n".join(
         [
             "usage: tilewright COMMAND ...",

@@ -135,6 +135,7 @@ def run(options: Namespace) -> int:
     project = Project(Path(options.file), tuple(map(Path, options.include)))
     source = project.read(name, toolkit)
     _refuse_clashes(options, plan, source)
+    _refuse_unserved(source, plan, ltoir_arch, toolkit)
     built = _build(project, source, plan, ltoir_arch, toolkit)
     if options.depfile:
         built.contents[Path(options.depfile)] = _rule(plan, source)
@@ -249,41 +250,41 @@ def _plan(options: Namespace, name: str, toolkit: Toolkit) -> dict[str, Artifact
 
 @contextmanager
 def _variables_as_options() -> Iterator[None]:
-    """A hint that proposes the SCons variable `arch=sm_90` proposes the option `--arch sm_90` instead."""
+    """What is said of the SCons variable `arch=sm_90` is said of the option `--arch sm_90` instead."""
     from tilewright.toolchain.error import ToolchainError
 
     try:
         yield
     except ToolchainError as error:
         raise UsageError(
-            replace(problem, hint=re.sub(r"\b(ltoir_)?arch=", _option_of_variable, problem.hint))
+            replace(problem, what=_with_options(problem.what), hint=_with_options(problem.hint))
             for problem in error.problems
         ) from error
 
 
-def _option_of_variable(variable: re.Match[str]) -> str:
-    return "--ltoir-arch " if variable[1] else "--arch "
+def _with_options(text: str) -> str:
+    return re.sub(r"\b(ltoir_)?arch=", lambda variable: "--ltoir-arch " if variable[1] else "--arch ", text)
 
 
 def _ltoir_architecture(options: Namespace, plan: Mapping[str, Artifacts], toolkit: Toolkit) -> str:
     """The architecture of the device code when it is not that of the library; empty without the option."""
-    from tilewright.toolchain.architectures import ltoir_fits, parse_ltoir_architecture
+    from tilewright.toolchain.architectures import parse_ltoir_architecture
 
     if options.ltoir_arch is None:
         return ""
     with _variables_as_options():
-        ltoir_arch = parse_ltoir_architecture(options.ltoir_arch, toolkit)
-    problems = [
-        Problem(
-            what=f"LTOIR for {ltoir_arch} cannot be used on {arch}: it must be made for the same or an older number",
-            hint=f"--ltoir-arch {arch.replace('sm_', 'compute_')}, or an older one",
-        )
-        for arch in plan
-        if not ltoir_fits(ltoir_arch, arch)
-    ]
-    if problems:
-        raise UsageError(problems)
-    return ltoir_arch
+        return parse_ltoir_architecture(options.ltoir_arch, toolkit, archs=tuple(plan))
+
+
+def _refuse_unserved(source: Source, plan: Mapping[str, Artifacts], ltoir_arch: str, toolkit: Toolkit) -> None:
+    """Every export must be of use to some architecture in each of the libraries."""
+    from tilewright.exports.architectures import unserved
+    from tilewright.exports.rules import ExportError
+
+    known = toolkit.architectures()
+    made_for = dict.fromkeys(ltoir_arch or arch for arch in plan)
+    if problems := [problem for arch in made_for for problem in unserved(source.exports, arch, known=known)]:
+        raise ExportError(problems)
 
 
 def _rule(plan: Mapping[str, Artifacts], source: Source) -> bytes:
@@ -302,7 +303,8 @@ def _refuse_clashes(options: Namespace, plan: Mapping[str, Artifacts], source: S
     problems = []
     for path in written:
         if path.resolve() in sources:
-            problems.append(Problem(what=f"`{path}` is a source, the build would overwrite it"))
+            hint = "give -o or --depfile a name that no source has"
+            problems.append(Problem(what=f"`{path}` is a source, the build would overwrite it", hint=hint))
         elif path.resolve() in seen:
             problems.append(Problem(what=f"`{path}` would be written twice", hint="give -o and --depfile other names"))
         seen.add(path.resolve())

@@ -19,7 +19,10 @@ def make_rule(targets: Iterable[str], sources: Sequence[str]) -> str:
     targets = list(targets)
     unwritable = [(path, UNWRITABLE | {"%"}) for path in targets] + [(path, UNWRITABLE) for path in sources]
     problems = [
-        Problem(what=f"a depfile cannot hold the path {path!r}: Make or Ninja reads {wrong[0]!r} otherwise")
+        Problem(
+            what=f"a depfile cannot hold the path {path!r}: Make or Ninja reads {wrong[0]!r} otherwise",
+            hint="give the file a name without it, or leave --depfile out",
+        )
         for path, characters in unwritable
         if (wrong := [character for character in path if character in characters])
     ]

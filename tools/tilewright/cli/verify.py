@@ -17,6 +17,7 @@ from tilewright.problem import Problem
 
 if TYPE_CHECKING:
     from tilewright.callers.bundle import Bundle
+    from tilewright.callers.oracle.expectation import Oracle
     from tilewright.callers.report import Report
     from tilewright.device.module import DeviceModule
     from tilewright.device.workers import Workers
@@ -29,13 +30,14 @@ VERB = Verb(
     "Runs every export of a library through its native ABI and compares each element with what is expected.\n"
     "Takes a verification bundle (a folder), or a description LIB.tileexports.json, beside which it reads LIB.ltoir\n"
     "and the source of the device code, LIB.device.cu or LIB.ll, with the user's headers that it includes.\n"
+    "For Rust it reads the user's crate, too, which gives the expected values: the one that LIB.ll was made from.\n"
     "Without a GPU for the code it prints `skipping: <reason>` and exits 0.",
     "tilewright verify build/sm_90/relu/relu.tileexports.json --emulate",
     (
         Option("--emulate", "run on the CPU: everything but GPU code generation"),
         Option("--json", "print the report as JSON"),
         Option("--ltoir", "the device code; default: LIB.ltoir beside the description", "FILE"),
-        Option("--source", "the source of the device code, or the user's .cu; default: beside the description", "FILE"),
+        Option("--source", "the source of the device code, or the user's own; default: beside the description", "FILE"),
         Option("--include", "search this folder for user headers; may be repeated", "DIR", repeated=True),
         Option("--reference", "Python functions, one an export, that give the expected tiles", "FILE.py"),
         Option("--arch", "link for this architecture; default: that of the GPU, else that of the LTOIR", "ARCH"),
@@ -121,7 +123,7 @@ def _bundle(options: Namespace, arch: str, toolkit: Toolkit, workers: Workers) -
     exports = read_description(Path(options.file))
     ltoir_path = Path(options.ltoir) if options.ltoir else _beside(options.file, ".ltoir")
     ltoir = read_file(ltoir_path)
-    module = _module(options, exports, toolkit)
+    module, crate = _module(options, exports, toolkit)
     references = load_references(Path(options.reference)) if options.reference else {}
     covered = all(export.name in references for export in exports.exports)
     return make_bundle(
@@ -136,32 +138,60 @@ def _bundle(options: Namespace, arch: str, toolkit: Toolkit, workers: Workers) -
         compiler="" if covered or module is None or module.language != "cuda" else find_compiler(os.environ),
         references=references,
         references_file=options.reference or "",
+        oracle=_rust_oracle(crate, exports, frozenset(references), workers) if crate else None,
     )
 
 
-def _module(options: Namespace, exports: ExportSet, toolkit: Toolkit) -> DeviceModule | None:
-    """The source of the device code as the compilers got it; None when it is not there."""
+def _rust_oracle(crate: Path, exports: ExportSet, covered: frozenset[str], workers: Workers) -> Oracle | None:
+    """The functions of a Rust crate compiled for this machine, those of the exports without a reference."""
+    from tilewright.callers.mock.caller import checked_exports
+    from tilewright.callers.oracle.host import native_oracle
+    from tilewright.sources.front_end import project_name
+    from tilewright.sources.rust.native import native_library
+
+    rest = tuple(export for export in checked_exports(exports).exports if export.name not in covered)
+    if not rest:
+        return None
+    root = _root(crate)
+    native = native_library(crate, rest, root=root, library=exports.library)
+    name = project_name(crate, root)
+    return native_oracle(native.data, rest, compiler=native.compiler, source=name, workers=workers)
+
+
+def _root(path: Path) -> Path:
+    """The project's folder: the current one, or that of a source outside of it."""
+    here, file = Path.cwd(), Path(os.path.abspath(path))
+    return here if file.is_relative_to(here) else file.parent
+
+
+def _module(options: Namespace, exports: ExportSet, toolkit: Toolkit) -> tuple[DeviceModule | None, Path | None]:
+    """The source of the device code as the compilers got it, None when it is not there; the Rust crate behind it."""
     from tilewright.device.module import DeviceModule
     from tilewright.sources.cuda.includes import translation_unit
+    from tilewright.sources.languages import RUST, is_crate
 
     beside = [_beside(options.file, suffix) for suffix in (".device.cu", ".ll")]
     path = Path(options.source) if options.source else next((each for each in beside if each.is_file()), None)
     if path is None:
-        return None
-    if path.suffix == ".ll":
-        return DeviceModule("nvvm", read_file(path).decode(errors="replace"), str(path))
+        return None, None
     include_path = tuple(map(Path, options.include))
+    if path.suffix == RUST.suffix or is_crate(path):
+        return _users_module(path, exports, include_path, toolkit), path
     text = read_file(path).decode(errors="replace")
-    written = re.match(r"// Written by tilewright from (?P<origin>.+); do not edit\.\n", text)
+    written = re.match(r"(?://|;) Written by tilewright from (?P<origin>.+); do not edit\.\n", text)
+    if path.suffix == ".ll":
+        crate = Path(written["origin"]) if written else None
+        return DeviceModule("nvvm", text, str(path)), crate if crate and crate.exists() else None
     if not written:
-        return _users_module(path, exports, include_path, toolkit)
-    return translation_unit(
+        return _users_module(path, exports, include_path, toolkit), None
+    unit = translation_unit(
         text,
         origin=written["origin"],
         root=Path.cwd(),
         include_path=include_path,
         toolkit_include=toolkit.include,
     )
+    return unit, None
 
 
 def _users_module(path: Path, exports: ExportSet, include_path: tuple[Path, ...], toolkit: Toolkit) -> DeviceModule:
@@ -170,8 +200,7 @@ def _users_module(path: Path, exports: ExportSet, include_path: tuple[Path, ...]
     from tilewright.sources.cuda.includes import translation_unit
     from tilewright.sources.front_end import project_name, read_source
 
-    here, file = Path.cwd(), Path(os.path.abspath(path))
-    root = here if file.is_relative_to(here) else file.parent
+    root = _root(path)
     source = read_source(
         path, root=root, library=exports.library, include_path=include_path, toolkit_include=toolkit.include
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from tilewright.device import probe, signatures
@@ -13,11 +12,10 @@ from tilewright.device.nvvm import compile_ir
 from tilewright.device.workers import Workers
 from tilewright.exports.model import ExportSet
 from tilewright.problem import Place, Problem
+from tilewright.toolchain.architectures import number_of
 from tilewright.toolchain.toolkit import Toolkit
 
 __all__ = ["DeviceError", "LtoirHeader", "make_ltoir", "read_header"]
-
-_ARCHITECTURE = re.compile(r"(?:sm|compute)_(?P<number>\d+)(?P<suffix>[af]?)")
 
 
 def make_ltoir(
@@ -33,12 +31,10 @@ def make_ltoir(
 
     CUDA C++ is checked after compiling, by a probe link; NVVM IR before, from its text.  The bytes depend on the
     module, the architecture's number and suffix, and the toolkit's compilers, on no folder.  `warn` gets the
-    compiler's warnings.  Raises `DeviceError` with all problems, `ToolchainError` for a missing component.
+    compiler's warnings.  Raises `DeviceError` with all problems, `ToolchainError` for a missing
+    component, or for what is no architecture.
     """
-    parsed = _ARCHITECTURE.fullmatch(arch)
-    if parsed is None:
-        raise DeviceError([Problem(f"`{arch}` is no architecture", hint="write it like sm_120 or compute_75")])
-    number = parsed["number"] + parsed["suffix"]
+    number = number_of(arch)
     symbols = tuple(export.symbol for export in exports.exports)
     nvvm, libdevice = (str(toolkit.require(name).path) for name in ("nvvm", "libdevice"))
     if module.language == "cuda":
@@ -47,7 +43,7 @@ def make_ltoir(
         if made.warnings and warn is not None:
             warn(made.warnings)
         ltoir = made.ltoir
-        _check_header(ltoir, parsed["number"], module.name)
+        _check_header(ltoir, number, module.name)
         if not symbols:
             return ltoir
         ptx = workers.run(probe.probe, ltoir, module, symbols, number, (nvvm, libdevice, nvjitlink))
@@ -56,13 +52,13 @@ def make_ltoir(
     functions = workers.run(signatures.read_functions, module, symbols)
     signatures.ensure(functions, exports, module.name)
     ltoir = workers.run(compile_ir, module, f"compute_{number}", nvvm, libdevice)
-    _check_header(ltoir, parsed["number"], module.name)
+    _check_header(ltoir, number, module.name)
     return ltoir
 
 
 def _check_header(ltoir: bytes, number: str, source: str) -> None:
     """What a compiler gave must say the architecture that was asked for."""
     header = read_header(ltoir)
-    if header.arch != int(number):
+    if header.arch != int(number.rstrip("af")):
         what = f"the compiler made LTOIR for architecture {header.arch} when asked for {number}"
         raise DeviceError([Problem(what, Place(source), hint="the toolkit is inconsistent: run `tilewright doctor`")])

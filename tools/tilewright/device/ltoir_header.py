@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+from tilewright.device import magic
 from tilewright.device.module import DeviceError
 from tilewright.problem import Problem
 
-MAGIC = b"\xed\x43\x4e\x7f"
 SIZE = 0x1C
 RENAMED = {101: 110}
 """Containers keep the number that an architecture had before CUDA 13 renamed it."""
@@ -27,14 +27,16 @@ def read_header(data: bytes) -> LtoirHeader:
 
     `DeviceError` for anything that is not LTOIR.
     """
-    if not data.startswith(MAGIC):
-        raise DeviceError(
-            [Problem(f"not LTOIR: it begins with {data[:4].hex(' ') or 'nothing'}, not {MAGIC.hex(' ')}")]
-        )
+    if not data.startswith(magic.LTOIR):
+        what = f"not LTOIR: it begins with {data[:4].hex(' ') or 'nothing'}, not {magic.LTOIR.hex(' ')}"
+        hint = "name an .ltoir file: `tilewright build` writes one beside each library"
+        raise DeviceError([Problem(what, hint=hint)])
     if len(data) < SIZE:
-        raise DeviceError([Problem(f"LTOIR cut short: {len(data)} bytes, the header alone has {SIZE}")])
+        what = f"LTOIR cut short: {len(data)} bytes, the header alone has {SIZE}"
+        raise DeviceError([Problem(what, hint="write the file again, whole")])
     (tenfold,) = struct.unpack_from("<H", data, 0x1A)
     if tenfold % 10 or not tenfold:
-        raise DeviceError([Problem(f"LTOIR names no architecture: {tenfold} is not a number times ten")])
+        what = f"LTOIR names no architecture: {tenfold} is not a number times ten"
+        raise DeviceError([Problem(what, hint="compile it again with the toolkit that `tilewright doctor` shows")])
     number = tenfold // 10
     return LtoirHeader(arch=RENAMED.get(number, number), nvvm_version=data[10])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from tilewright.device.ltoir_header import MAGIC as LTOIR_MAGIC
+from tilewright.device import magic
 from tilewright.device.module import DeviceError
 from tilewright.device.native import entry, sized, strings, text_of
 from tilewright.problem import Problem
 
-INPUT_KINDS = ((LTOIR_MAGIC, 3), (b"\x7fELF", 1), (b"\x50\xed\x55\xba", 4))
+INPUT_KINDS = ((magic.LTOIR, 3), (magic.ELF, 1), (magic.FATBIN, 4))
 """First bytes of an input and nvJitLink's number for its kind: LTOIR, cubin, fatbin. Anything else is PTX, 2."""
 
 PTX = 2
@@ -46,14 +46,16 @@ def link(
 
 
 def _kind(data: bytes) -> int:
-    return next((kind for magic, kind in INPUT_KINDS if data.startswith(magic)), PTX)
+    return next((kind for start, kind in INPUT_KINDS if data.startswith(start)), PTX)
 
 
 def _refusal(arch: str, status: int, handle: ctypes.c_void_p, nvjitlink: str, name: str = "") -> Problem:
-    log = ""
+    log, hint = "", "give LTOIR, PTX, cubins and fat binaries made for this architecture or an older one"
+    if not name:
+        hint = "the log tells which symbol, option or architecture does not fit; `tilewright doctor` lists the last"
     if handle:
         get_log = entry(nvjitlink, "nvJitLinkGetErrorLog")
         log = text_of(sized(entry(nvjitlink, "nvJitLinkGetErrorLogSize"), get_log, handle))
     said = log.splitlines()[0] if log else f"status {status}"
     of = f" of `{name}`" if name else ""
-    return Problem(f"nvJitLink cannot link{of} for {arch}: {said}", detail=log)
+    return Problem(f"nvJitLink cannot link{of} for {arch}: {said}", detail=log, hint=hint)

@@ -73,8 +73,3 @@ def prototype(export: TileExport) -> str:
 def llvm_prototype(export: TileExport) -> str:
     """The implementation as IR must define it: `define void @relu_impl(float, ptr)`. Spec: Building the library."""
     return f"define void @{export.symbol}({', '.join(native.llvm for native in native_parameters(export))})"
-
-
-def result_count(export: TileExport) -> int:
-    """Results of the declaration, one for each `out` and `inout` argument. Spec: Reading the dump."""
-    return len(export.outputs)

@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from tilewright.exports.access_rules import ARCHITECTURE
 from tilewright.exports.elements import ElementType
 from tilewright.exports.model import Access, ExportSet, Parameter, Sync, TileExport
 from tilewright.exports.rules import ExportError, check, ensure
@@ -37,7 +38,7 @@ def _schema(description: str, **bounds: object) -> msgspec.Meta:
 
 
 Identifier = Annotated[str, _schema("An ASCII identifier, no keyword.", pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
-Architecture = Annotated[str, _schema("Such as sm_120 or sm_120a.", pattern="^sm_[1-9][0-9]{1,2}[af]?$")]
+Architecture = Annotated[str, _schema("Such as sm_120 or sm_120a.", pattern=f"^{ARCHITECTURE.pattern}$")]
 MaxUlps = Annotated[int, _schema("In units of the last place.", minimum=0)]
 TileShape = Annotated[int, _schema("A power of two.", minimum=1, maximum=LARGEST_TILE)]
 
@@ -65,6 +66,10 @@ class ExportRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     doc: Annotated[str, _schema("The doc comment.")]
     parameters: Annotated[list[ParameterRecord], _schema("In the order of the native function.", minItems=1)]
     max_ulps: Annotated[MaxUlps | None, _schema("How far off a result may be; absent when undeclared.")] = None
+    tile_shapes: Annotated[
+        list[TileShape],
+        _schema("Sizes that a static library carries of an export without one; absent when none.", uniqueItems=True),
+    ] = msgspec.field(default_factory=list)
 
 
 class LibraryRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,6 +83,11 @@ class LibraryRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _DECODER = msgspec.json.Decoder(LibraryRecord)
 _LOCATED = re.compile(r"(?P<what>.*) - at `(?P<path>\$(?:\.[a-z_]+|\[[0-9]+\])*)`", re.DOTALL)
 _UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(?P<field>.*)`", re.DOTALL)
+_AS_JSON = (
+    "JSON has double quotes, no comma after the last item, no comments and no byte order mark;\n"
+    "or build the library again, which writes the description"
+)
+_BUILD_AGAIN = "build the library again, so that this release writes its description"
 _CHOICES: dict[str, tuple[str, ...]] = {
     "access": tuple(access.value for access in Access),
     "sync": tuple(sync.value for sync in Sync),
@@ -100,7 +110,8 @@ def read_description(path: Path) -> ExportSet:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ExportError([Problem(f"cannot read the description: {error.strerror}", Place(str(path)))]) from None
+        what = f"cannot read the description: {error.strerror}"
+        raise ExportError([Problem(what, Place(str(path)), hint="name a LIB.tileexports.json file")]) from None
     return parse_description(data, str(path))
 
 
@@ -116,7 +127,7 @@ def parse_description(data: bytes, file: str) -> ExportSet:
         raise ExportError([_translated(str(error), file)]) from None
     except msgspec.DecodeError as error:
         what = f"the description is not JSON: {printable(str(error), LONGEST_REASON)}"
-        raise ExportError([Problem(what, Place(file))]) from None
+        raise ExportError([Problem(what, Place(file), _AS_JSON)]) from None
     if problems := list(_unknown_elements(record, file)):
         raise ExportError(problems)
     exports = ExportSet(record.library, tuple(_export(item, file, at) for at, item in enumerate(record.exports)))
@@ -145,19 +156,20 @@ def _refuse_duplicate_keys_and_versions(data: bytes, file: str) -> None:
     try:
         tree = json.loads(data.decode("utf-8"), object_pairs_hook=_Pairs, parse_int=_small_integer, parse_float=str)
     except UnicodeDecodeError as error:
-        raise ExportError([Problem(f"the description is not UTF-8: byte {error.start}", Place(file))]) from None
+        what = f"the description is not UTF-8: byte {error.start}"
+        raise ExportError([Problem(what, Place(file), "save it as UTF-8")]) from None
     except json.JSONDecodeError as error:
         place = Place(file, error.lineno, error.colno)
-        raise ExportError([Problem(f"the description is not JSON: {printable(error.msg)}", place)]) from None
+        what = f"the description is not JSON: {printable(error.msg)}"
+        raise ExportError([Problem(what, place, _AS_JSON)]) from None
     except RecursionError:
-        raise ExportError([Problem("the description is nested too deeply", Place(file))]) from None
+        raise ExportError([Problem("the description is nested too deeply", Place(file), _BUILD_AGAIN)]) from None
     if problems := list(_duplicate_keys(tree, file)):
         raise ExportError(problems)
     version = dict(tree).get("schema") if isinstance(tree, _Pairs) else None
     if isinstance(version, int) and not isinstance(version, bool) and version != SCHEMA_VERSION:
         what = f"the description has schema version {version}; this release reads version {SCHEMA_VERSION}"
-        hint = "build the library again, so that this release writes its description"
-        raise ExportError([Problem(what, Place(file, path="$.schema"), hint)])
+        raise ExportError([Problem(what, Place(file, path="$.schema"), _BUILD_AGAIN)])
 
 
 def _small_integer(digits: str) -> int | str:
@@ -223,6 +235,7 @@ def _export(record: ExportRecord, file: str, index: int) -> TileExport:
         arch=tuple(record.arch),
         doc=record.doc,
         max_ulps=record.max_ulps,
+        tile_shapes=tuple(record.tile_shapes),
         where=Place(file, path=path),
     )
 
@@ -250,6 +263,7 @@ def _export_record(export: TileExport) -> ExportRecord:
         doc=export.doc,
         parameters=[_parameter_record(parameter) for parameter in export.parameters],
         max_ulps=export.max_ulps,
+        tile_shapes=list(export.tile_shapes),
     )
 
 

@@ -52,7 +52,8 @@ class TileExport:
     """One exported function.
 
     `name` is the declaration a tile kernel calls, `symbol` the implementation in the device code, `function` the
-    user's own function.  `tile_shape` is the tile size in elements, None when the call supplies it.  `arch` empty
+    user's own function.  `tile_shape` is the tile size in elements, None when the call supplies it; `tile_shapes` are
+    then the sizes that a static library carries, none for a library that has to be a provider.  `arch` empty
     means every architecture.  `max_ulps` is how far a result may be from the host's, in units of the last place, None
     where no bound is declared.  Positions (`where`) are for messages only: they take no part in equality and are never
     written to a description.
@@ -67,6 +68,7 @@ class TileExport:
     arch: tuple[str, ...] = ()
     doc: str = ""
     max_ulps: int | None = None
+    tile_shapes: tuple[int, ...] = ()
     where: Place | None = field(default=None, compare=False)
 
     @property
@@ -100,8 +102,12 @@ class ExportSet:
     exports: tuple[TileExport, ...]
 
     def sized(self) -> ExportSet:
-        """The exports a static library ships: those that name a tile size. Spec: Building the library."""
-        return ExportSet(self.library, tuple(export for export in self.exports if export.tile_shape is not None))
+        """The exports a static library ships: of one tile size, or of listed ones. Spec: Building the library."""
+        return ExportSet(self.library, tuple(export for export in self.exports if export not in self.unlisted()))
+
+    def unlisted(self) -> tuple[TileExport, ...]:
+        """The parametric exports of which no size is listed."""
+        return tuple(export for export in self.parametric() if not export.tile_shapes)
 
     def parametric(self) -> tuple[TileExport, ...]:
         """The exports whose tile size the call supplies."""

@@ -143,7 +143,9 @@ def empty_library(exports: ExportSet, functions: frozenset[str]) -> Iterator[Pro
     """A library exports nothing. Spec: Building the library."""
     if not exports.exports:
         what = f"library {shown(exports.library)} exports nothing"
-        yield Problem(what, None, "put `tile_export(tile_shape = 128)` on a function")
+        hint = "put `[[tile_export(tile_shape = 128)]]` on a `__device__` function\n"
+        hint += "or `#[tile_export(tile_shape = 128)]` on one in Rust"
+        yield Problem(what, None, hint)
 
 
 def duplicate_name(exports: ExportSet, functions: frozenset[str]) -> Iterator[Problem]:

@@ -67,6 +67,11 @@ def sized_base(text: str) -> str:
     return match["base"] if match else ""
 
 
+def sized_name(text: str, size: int) -> str:
+    """`relu_any_impl__N128`: the name of one size. Spec: The provider form."""
+    return f"{text}__{EXTENT}{size}"
+
+
 def repaired(text: str, fallback: str) -> str:
     """The nearest name that breaks no rule about single names: `x_evil` for `x){}; evil(`."""
     name = "_".join(re.findall(r"[A-Za-z0-9_]+", text[:_LONGEST_OFFER])).strip("_")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
-from tilewright.exports import access_rules, accuracy_rules, name_rules, shape_rules
+from tilewright.exports import access_rules, accuracy_rules, name_rules, shape_rules, size_list_rules
 from tilewright.exports.model import ExportSet, TileExport
 from tilewright.problem import Problem, ProblemError
 
@@ -42,6 +42,13 @@ RULES = (
     Rule("footprint-mismatch", shape_rules.footprint_mismatch),
     Rule("footprint-not-a-divisor", shape_rules.footprint_not_a_divisor),
     Rule("warp-not-filled", shape_rules.warp_not_filled),
+    Rule("listed-size-not-positive", size_list_rules.listed_size_not_positive),
+    Rule("listed-size-not-power-of-two", size_list_rules.listed_size_not_power_of_two),
+    Rule("listed-size-too-large", size_list_rules.listed_size_too_large),
+    Rule("listed-size-twice", size_list_rules.listed_size_twice),
+    Rule("listed-size-not-covered", size_list_rules.listed_size_not_covered),
+    Rule("listed-size-without-warps", size_list_rules.listed_size_without_warps),
+    Rule("size-list-beside-tile-shape", size_list_rules.size_list_beside_tile_shape),
     Rule("no-output", access_rules.no_output),
     Rule("split-outputs", access_rules.split_outputs),
     Rule("out-without-return", access_rules.out_without_return),

@@ -45,7 +45,7 @@ def in_description(where: Place | None) -> bool:
     return where is not None and where.path != ""
 
 
-def argument(where: Place | None, key: str, value: str | int | Sequence[str] | None) -> str:
+def argument(where: Place | None, key: str, value: str | int | Sequence[str] | Sequence[int] | None) -> str:
     """One argument of the attribute: `name = "relu"`; in a description `"name": "relu"`. Lists take braces in C++."""
     text = json.dumps(value if isinstance(value, (str, int)) or value is None else list(value))
     if in_description(where):

@@ -17,18 +17,18 @@ from tilewright.bytecode.records import Declaration, Implementation
 from tilewright.bytecode.sections import MAGIC as BYTECODE_MAGIC
 from tilewright.bytecode.spelling import symbol
 from tilewright.bytecode.types import Fragment, Tile
-from tilewright.device.ltoir_header import MAGIC as LTOIR_MAGIC
+from tilewright.device import magic
 from tilewright.device.ltoir_header import LtoirHeader, read_header
 from tilewright.device.module import DeviceError
-from tilewright.library.elf import ELF_MAGIC, ElfFile, ObjectKind, read_elf
+from tilewright.library.elf import LIBRARY_WANTED, ElfFile, ObjectKind, read_elf
 from tilewright.library.errors import LibraryError
 from tilewright.problem import Place, Problem
 
 INTERFACE_SECTION = ".nvtlifc"
 IMPLEMENTATION_PREFIX = ".nvtl."
 
-FATBIN_MAGIC = bytes.fromhex("50ed55ba")
 _CUDA_MACHINE = (190).to_bytes(2, "little")
+_BUILD_AGAIN = "build the library again, all of it from one source"
 _PTX_HEAD = 4096  # bytes in which `.version`, the first directive, is looked for
 
 
@@ -73,7 +73,9 @@ class LibraryContents:
     def mismatches(self) -> list[Problem]:
         """Where interface and implementations do not fit each other; the assembler compares them only at use."""
         place = Place(self.file)
-        return [Problem(what=what, where=place) for what in _mismatches(self.interface, self.catalog)]
+        return [
+            Problem(what=what, where=place, hint=_BUILD_AGAIN) for what in _mismatches(self.interface, self.catalog)
+        ]
 
 
 def read_library(data: bytes, file: str) -> LibraryContents:
@@ -98,14 +100,14 @@ def payload_kind(code: bytes) -> PayloadKind:
     """The kind of a code payload."""
     if not code:
         return PayloadKind.EMPTY
-    if code.startswith(ELF_MAGIC):
+    if code.startswith(magic.ELF):
         return PayloadKind.CUBIN if code[18:20] == _CUDA_MACHINE else PayloadKind.HOST_OBJECT
-    for magic, kind in (
-        (LTOIR_MAGIC, PayloadKind.LTOIR),
-        (FATBIN_MAGIC, PayloadKind.FATBIN),
+    for start, kind in (
+        (magic.LTOIR, PayloadKind.LTOIR),
+        (magic.FATBIN, PayloadKind.FATBIN),
         (BYTECODE_MAGIC, PayloadKind.BYTECODE),
     ):
-        if code.startswith(magic):
+        if code.startswith(start):
             return kind
     head = code[:_PTX_HEAD]
     return PayloadKind.PTX if head.isascii() and b".version" in head else PayloadKind.UNKNOWN
@@ -116,7 +118,7 @@ def _interface(elf: ElfFile, file: str) -> bytes:
     if len(found) != 1:
         number = "no section" if not found else f"{len(found)} sections"
         what = f"this is not a tile library: it has {number} `{INTERFACE_SECTION}`, where the interface stands"
-        raise LibraryError([Problem(what=what, where=Place(file))])
+        raise LibraryError([Problem(what=what, where=Place(file), hint=LIBRARY_WANTED)])
     return bytes(found[0])
 
 
@@ -130,7 +132,7 @@ def _implementation_files(elf: ElfFile, file: str) -> tuple[str, bytes, bytes]:
             f"a static tile library has one module of implementations and one code file; "
             f"this one has {len(catalogs)} and {len(codes)}"
         )
-        raise LibraryError([Problem(what=what, where=Place(file))])
+        raise LibraryError([Problem(what=what, where=Place(file), hint=_BUILD_AGAIN)])
     return (*catalogs[0], codes[0][1])
 
 

@@ -9,11 +9,14 @@ import struct
 from dataclasses import dataclass
 from enum import Enum
 
+from tilewright.device import magic
 from tilewright.library.errors import LibraryError
 from tilewright.problem import Place, Problem
 
-ELF_MAGIC = b"\x7fELF"
 MACHINES = {62: "x86-64", 183: "aarch64"}
+
+LIBRARY_WANTED = "name a .tilelib file, as `tilewright build` writes it"
+"""What to do about a file that is no tile library."""
 
 _HEADER = struct.Struct("<4sBBB9xHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -44,7 +47,7 @@ class ElfFile:
 
 def read_elf(data: bytes, file: str) -> ElfFile:
     """Sections of a little-endian ELF64 relocatable or shared object for x86-64 or aarch64; LibraryError for others."""
-    if len(data) < _HEADER.size or data[:4] != ELF_MAGIC:
+    if len(data) < _HEADER.size or data[:4] != magic.ELF:
         raise _broken(file, "it does not start with an ELF header")
     header = _HEADER.unpack_from(data)
     _, width, order, _, kind, machine, _, _, _, table, _, _, _, _, entry_size, count, names_index = header
@@ -85,4 +88,5 @@ def _name(names: bytes, start: int) -> str:
 
 
 def _broken(file: str, reason: str) -> LibraryError:
-    return LibraryError([Problem(what=f"this is not a tile library: {reason}", where=Place(file))])
+    what = f"this is not a tile library: {reason}"
+    return LibraryError([Problem(what=what, where=Place(file), hint=LIBRARY_WANTED)])

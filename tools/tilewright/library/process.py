@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tilewright.library.errors import LibraryError
@@ -33,6 +34,32 @@ def private_folder(contents: Mapping[str, bytes]) -> Iterator[Path]:
         yield folder
 
 
+def run_to_end(
+    command: Sequence[str], *, environment: Mapping[str, str], folder: Path | None = None, limit: float = TIME_LIMIT
+) -> subprocess.CompletedProcess[bytes]:
+    """Run `command` in a session of its own, both its streams as one `stdout`, for at most `limit` seconds.
+
+    A time-out or an interrupt kills it with all its children.  Raises OSError when it does not start, TimeoutExpired
+    with what it printed.
+    """
+    with subprocess.Popen(
+        list(command),
+        cwd=folder,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=limit)
+        except BaseException:
+            with suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, output)
+
+
 def run_tool(
     command: Sequence[str], *, folder: Path, environment: Mapping[str, str], fault: str, identity: str
 ) -> None:
@@ -41,16 +68,7 @@ def run_tool(
     Its detail holds the command, `identity` (the program's version and origin) and both streams in full.
     """
     try:
-        done = subprocess.run(
-            list(command),
-            cwd=folder,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=TIME_LIMIT,
-            check=False,
-        )
+        done = run_to_end(command, folder=folder, environment=environment, limit=TIME_LIMIT)
     except OSError as failure:
         raise _failed(command, identity, f"{fault}: it did not start ({failure.strerror})", b"") from failure
     except subprocess.TimeoutExpired as late:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tilewright.library.errors import LibraryError
-from tilewright.problem import Problem
+from tilewright.library.refusals import is_special, refused
 
 
 def publish(contents: Mapping[Path, bytes]) -> None:
@@ -28,7 +28,7 @@ def publish(contents: Mapping[Path, bytes]) -> None:
         for current, data in contents.items():
             if current.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(current))
-            if _is_special(current):
+            if is_special(current):
                 raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(current))
             _make_folders(current.parent, folders)
             stages[current] = current.with_name(f".tilewright-{secrets.token_hex(8)}.stage")
@@ -40,18 +40,8 @@ def publish(contents: Mapping[Path, bytes]) -> None:
     except BaseException as failure:
         _undo(files=[*stages.values(), *renamed], folders=folders)
         if isinstance(failure, OSError):
-            raise LibraryError([_refusal(current, failure)]) from failure
+            raise LibraryError([refused(failure, doing="cannot write", target=current)]) from failure
         raise
-
-
-def _is_special(target: Path) -> bool:
-    """Whether something is there that is neither file nor folder: `-o /dev/null` must not replace the device.
-
-    Nor `-o /dev/stdout` the link, whatever the output was led to.
-    """
-    if os.path.islink(target) and os.readlink(target).startswith("/proc/"):
-        return True
-    return os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target)
 
 
 def _make_folders(folder: Path, made: list[Path]) -> None:
@@ -78,36 +68,3 @@ def _undo(files: Iterable[Path], folders: list[Path]) -> None:
     for folder in reversed(folders):
         with suppress(OSError):
             folder.rmdir()
-
-
-def _refusal(target: Path, failure: OSError) -> Problem:
-    what = f"cannot write `{target}`: "
-    in_the_way = next((each for each in target.parents if os.path.lexists(each) and not each.is_dir()), None)
-    match failure.errno:
-        case _ if in_the_way is not None:
-            return Problem(
-                what=what + f"`{in_the_way}` is a file, and a folder is needed there",
-                hint=f"move `{in_the_way}` away, or write to another folder",
-            )
-        case _ if _is_special(target):
-            return Problem(
-                what=what + "it is a device, a pipe or a socket, which a rename would replace",
-                hint="write to a file in a folder of your own",
-            )
-        case errno.EISDIR:
-            return Problem(what=what + "a folder of that name is there", hint=f"move the folder `{target}` away")
-        case errno.ENOSPC | errno.EDQUOT:
-            return Problem(
-                what=what + "no space is left on the disk",
-                hint=f"free some space for `{target.parent}` and build again; no file there was changed",
-            )
-        case errno.EROFS:
-            return Problem(
-                what=what + f"`{target.parent}` is on a read-only file system", hint="write to another folder"
-            )
-        case errno.EACCES | errno.EPERM:
-            return Problem(
-                what=what + "permission denied", hint=f"make `{target.parent}` writable, or write to another folder"
-            )
-        case _:
-            return Problem(what=what + (failure.strerror or str(failure)))

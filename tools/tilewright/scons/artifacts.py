@@ -60,9 +60,10 @@ class TileLibrary(list[File]):
 
 
 class PerArchitecture(list[File]):
-    """The nodes of one target for every architecture, to be passed on like any list; `nodes["sm_120"]` are those of one.
+    """The nodes of one target for every architecture, to be passed on like any list.
 
-    Where no architecture is given, `stand_in` takes every place.
+    `nodes["sm_120"]` is the list of those of one, `parts` has them all.  Where no architecture is given, `stand_in`
+    takes every place.
     """
 
     def __init__(self, name: str, parts: dict[str, list[File]], stand_in: list[File]) -> None:

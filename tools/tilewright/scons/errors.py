@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import sys
@@ -87,12 +86,6 @@ def _shown(file: str) -> str:
 
 
 def _refusal(error: OSError) -> Problem:
-    subject = f"`{error.filename}`: " if error.filename else ""
-    reason = error.strerror or str(error)
-    match error.errno:
-        case errno.ENOSPC | errno.EDQUOT:
-            return Problem(f"{subject}no space is left on the disk", hint="free some space and build again")
-        case errno.ENOTDIR | errno.EEXIST:
-            return Problem(f"{subject}a file stands where a folder is needed", hint="move the file away")
-        case _:
-            return Problem(f"{subject}{reason}")
+    from tilewright.library.refusals import refused
+
+    return refused(error)

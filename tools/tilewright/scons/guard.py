@@ -23,6 +23,9 @@ from tilewright.scons.run_mode import only_looking
 _STAGE = re.compile(r"\.tilewright-[0-9a-f]+\.stage")
 STAGE_SECONDS = 60
 
+WHOLE = "tilelib_whole"
+"""The tag of an output that appears whole, together with the others of its step, and may be cached so."""
+
 _absent: set[str] = set()
 
 
@@ -30,6 +33,7 @@ def keep_until_replaced(targets: Iterable[File]) -> None:
     """SCons deletes the outputs of a step before it; ours stay until the step has succeeded, as it swaps them whole."""
     for target in targets:
         target.set_precious()
+        target.Tag(WHOLE, True)
 
 
 def distrust(targets: Iterable[File]) -> None:

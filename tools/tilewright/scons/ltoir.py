@@ -28,7 +28,9 @@ SIGNED = {".cu": ("TILELIB_LTOIR_SIG", ARCH, "TILELIB_INCLUDE_PATH"), ".ll": ("T
 def compile_device_code(target: list[File], source: list[File], env: Env) -> None:
     """Action: headers are taken in under logical names, so that no folder of this machine gets into the bytes."""
     from tilewright.device.ltoir import make_ltoir
+    from tilewright.exports.architectures import unserved
     from tilewright.exports.description import parse_description
+    from tilewright.exports.rules import ExportError
     from tilewright.library.publish import publish
     from tilewright.sources.front_end import translation_unit
     from tilewright.sources.text import read_text
@@ -44,11 +46,15 @@ def compile_device_code(target: list[File], source: list[File], env: Env) -> Non
             include_path=include_path(env),
             toolkit_include=session_of(env).toolkit.include,
         )
+        toolkit = session_of(env).toolkit
+        exports = parse_description(description.read_bytes(), str(source[1]))
+        if problems := unserved(exports, env[ARCH], known=toolkit.architectures()):
+            raise ExportError(problems)
         data = make_ltoir(
             module,
-            parse_description(description.read_bytes(), str(source[1])),
+            exports,
             arch=env[ARCH],
-            toolkit=session_of(env).toolkit,
+            toolkit=toolkit,
             workers=workers(),
             warn=say,
         )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from SCons.Environment import Base as Env
 
+from tilewright.problem import ProblemError
 from tilewright.scons.run_mode import cleaning
 from tilewright.scons.session import session_of
 
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).parents[1]
 
-HEADERS = ("nvcc", "cccl")
+HEADERS = ("nvcc", "cccl", "runtime", "crt")
 """The components whose versions stand for the headers that come with a toolkit."""
+
+TOOLS = ("assembler", "nvrtc", "nvvm", "libdevice")
+"""The components that make what is in a library."""
 
 SOURCES = ("*.py", "*.j2")
 """The files of a folder in `ROOMS` that count."""
@@ -35,7 +39,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ltoir": ("exports", "sources", "scons/ltoir.py"),
     "bytecode": ("exports", "bytecode", "scons/tile_bytecode.py"),
     "library": ("bytecode", "library", "scons/tilelib.py"),
-    "bindings": ("exports", "callers/bindings", "callers/templates.py", "scons/tile_bindings.py"),
+    "bindings": ("__init__.py", "exports", "callers/bindings", "callers/templates.py", "scons/tile_bindings.py"),
+    "link": ("device/nvjitlink.py", "scons/link.py"),
+    "mock": ("exports", "sources", "scons/mock_caller.py"),
+    "package": ("bytecode", "library", "packages", "scons/tile_package.py"),
     "program": ("callers/program", "toolchain/shadow.py", "scons/tile_program.py"),
 }
 
@@ -50,17 +57,24 @@ def rust_identity(toolkit: Toolkit) -> str:
 
     A compiler that is missing makes an identity too: it is the step that fails then, not the reading of the script.
     """
-    return f"{_rustc(os.getcwd())}; {source_digest('rust')}"
+    return f"{_rustc(os.getcwd(), native=False)}; {source_digest('rust')}"
+
+
+def native_identity(toolkit: Toolkit) -> str:
+    """What the functions of a Rust source compiled for this machine depend on."""
+    return f"{_rustc(os.getcwd(), native=True)}; {source_digest('rust')}"
 
 
 @functools.cache
-def _rustc(folder: str) -> str:
+def _rustc(folder: str, *, native: bool) -> str:
     from importlib.metadata import version
 
-    from tilewright.sources.rust.front_end import rust_identity as compiler
+    from tilewright.sources.rust.front_end import rust_identity as for_the_device
+    from tilewright.sources.rust.native import native_identity as for_this_machine
     from tilewright.sources.source import SourceError
 
     try:
+        compiler = for_this_machine if native else for_the_device
         return f"{compiler(root=Path(folder))}; llvmlite {version('llvmlite')}"
     except SourceError as error:
         return f"missing: {error}"
@@ -117,15 +131,48 @@ def program_identity(toolkit: Toolkit) -> str:
     return f"{tools(toolkit)}; {host}; {source_digest('program')}"
 
 
+def link_identity(toolkit: Toolkit) -> str:
+    """nvJitLink."""
+    linker = toolkit.identity("nvjitlink") if toolkit.nvjitlink else "no nvJitLink"
+    return f"{linker}; {source_digest('link')}"
+
+
+def mock_identity(toolkit: Toolkit) -> str:
+    """The compilers of device code, nvJitLink, the C++ compiler of the host and our callers.
+
+    What is missing makes an identity too: it is the step that fails then, not the reading of the script.
+    """
+    from tilewright.callers.host.compiler import find_compiler
+    from tilewright.callers.identity import bundle_identity
+
+    try:
+        return f"{bundle_identity(toolkit, find_compiler(os.environ))}; {source_digest('mock')}"
+    except ProblemError as error:
+        return f"missing: {error}"
+
+
+def package_identity(toolkit: Toolkit) -> str:
+    """The tools that made the contents, which the manifest names, as JSON; zlib, and our packing code."""
+    import json
+    import zlib
+
+    tools = {name: toolkit.identity(name) for name in TOOLS if toolkit.component(name)}
+    return json.dumps({"tools": tools, "zlib": zlib.ZLIB_RUNTIME_VERSION, "code": source_digest("package")})
+
+
 IDENTITIES: dict[str, Callable[[Toolkit], str]] = {
     "TILELIB_EXPORTS_SIG": exports_identity,
     "TILELIB_RUST_SIG": rust_identity,
+    "TILELIB_NATIVE_SIG": native_identity,
     "TILELIB_LTOIR_SIG": ltoir_identity,
     "TILELIB_NVVM_SIG": nvvm_identity,
     "TILELIB_BYTECODE_SIG": bytecode_identity,
     "TILELIB_LIBRARY_SIG": library_identity,
     "TILELIB_BINDINGS_SIG": bindings_identity,
     "TILELIB_PROGRAM_SIG": program_identity,
+    "TILELIB_PACKAGE_SIG": package_identity,
+    "TILELIB_LINK_SIG": link_identity,
+    "TILELIB_MOCK_SIG": mock_identity,
 }
 
 

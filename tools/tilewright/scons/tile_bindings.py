@@ -28,12 +28,14 @@ def tile_bindings(env: Env, library: Any = ()) -> PerArchitecture | list[File]:
         sign(env, *SIGNED)
         make = builder()
         if not isinstance(library, TileLibrary):
-            return [node for description in env.arg2nodes(library, env.File) for node in make(env, source=[description])]
+            return [
+                node for description in env.arg2nodes(library, env.File) for node in make(env, source=[description])
+            ]
         parts = {arch: make(env, source=[artifacts.exports]) for arch, artifacts in library.parts.items()}
         for artifacts in library.parts.values():
             if why := unavailable.reason_of(artifacts.exports):
                 made = [node for nodes in parts.values() for node in nodes]
-                unavailable.leave_out(env, made, f"the bindings of {library.name}", why)
+                unavailable.leave_out(env, made, "", why)  # the line of the library says enough
                 break
         return PerArchitecture(library.name, parts, list(library))
 

@@ -75,15 +75,9 @@ def _declare(env: Env, place: Placement, arch: str, origin: File, settings: Sett
 def _ltoir_arch(settings: Settings, arch: str, session: Session) -> str:
     if not settings.ltoir_arch or run_mode.cleaning():
         return arch
-    from tilewright.toolchain.architectures import ltoir_fits, parse_ltoir_architecture
+    from tilewright.toolchain.architectures import parse_ltoir_architecture
 
-    chosen = parse_ltoir_architecture(settings.ltoir_arch, session.toolkit)
-    if not ltoir_fits(chosen, arch):
-        raise BuildScriptError.of(
-            f"ltoir_arch={chosen} is newer than arch={arch}, which could not use it",
-            f"ltoir_arch={arch.replace('sm_', 'compute_')} or older",
-        )
-    return chosen
+    return parse_ltoir_architecture(settings.ltoir_arch, session.toolkit, archs=(arch,))
 
 
 def _declare_library(

@@ -10,13 +10,17 @@ from SCons.Builder import BuilderBase
 from SCons.Environment import Base as Env
 
 from tilewright.scons import (
+    caching,
+    link,
     lock,
     ltoir,
+    mock_caller,
     run_mode,
     tile_bindings,
     tile_bytecode,
     tile_exports,
     tile_library,
+    tile_package,
     tile_program,
     tilelib,
     unavailable,
@@ -66,6 +70,13 @@ BUILDERS = (
         "`x.tilelib`",
         "Packs descriptions and device code into the library.",
     ),
+    BuilderRow(
+        "NvJitLink",
+        link.builder,
+        "LTOIR, PTX, cubins (and `TILELIB_LINK_ARCH=`, `TILELIB_LINK_OPTIONS=`)",
+        "`x.cubin` or `x.ptx`",
+        "Links device code for one architecture.",
+    ),
 )
 
 
@@ -103,6 +114,20 @@ METHODS = (
         tile_program.SENTENCE,
     ),
     MethodRow(
+        "TileMockCaller",
+        mock_caller.tile_mock_caller,
+        "a `TileLibrary`",
+        "`x.verify/manifest.json`, `x.verify/x.cubin`, `x.mock_caller.cu` beside the description",
+        mock_caller.SENTENCE,
+    ),
+    MethodRow(
+        "TilePackage",
+        tile_package.tile_package,
+        "a package name, a list of `TileLibrary`s, bindings and files, and `version=`",
+        "`tilelib_<name>-<version>.zip`, `.tar.gz`, `-py3-none-any.whl` under `build/packages/<folder of the script>/`",
+        tile_package.SENTENCE,
+    ),
+    MethodRow(
         "TileNeeds",
         unavailable.tile_needs,
         "targets and a program's name",
@@ -121,14 +146,16 @@ def add_to(env: Env, given: Mapping[str, Any]) -> None:
             raise BuildScriptError(problems)
         inherited = {name: env[name] for row in VARIABLES if _is_set(env, name := PREFIX + row.name, row.default)}
         env[SESSION] = Session(read_settings(ARGUMENTS, given, inherited))
+        if env[SESSION].settings.cache and not run_mode.cleaning():
+            caching.use_in(env)
         if run_mode.writing():
             lock.hold(env.Dir("#").abspath)
     for name, value in ((INCLUDE_PATH, []), (BUILD_FOLDER, "#build")):
         if name not in env:
             env[name] = value
     env.Append(BUILDERS={row.name: row.make() for row in BUILDERS})
-    for row in METHODS:
-        env.AddMethod(row.method, row.name)
+    for method in METHODS:
+        env.AddMethod(method.method, method.name)
 
 
 def _is_set(env: Env, name: str, default: str) -> bool:
@@ -141,6 +168,6 @@ def builders_reference() -> str:
     lines = ["| builder | source | targets | what it does |", "| --- | --- | --- | --- |"]
     for row in BUILDERS:
         lines.append(f"| `{row.name}` | {row.source} | {row.targets} | {row.sentence} |")
-    for row in METHODS:
-        lines.append(f"| `{row.name}` | {row.takes} | {row.targets} | {row.sentence} |")
+    for method in METHODS:
+        lines.append(f"| `{method.name}` | {method.takes} | {method.targets} | {method.sentence} |")
     return "\n".join(lines) + "\n"

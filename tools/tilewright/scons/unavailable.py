@@ -33,7 +33,7 @@ SENTENCE = (
 
 
 def leave_out(env: Env, nodes: list[Any], name: str, why: Problem) -> None:
-    """Takes declared nodes out of the default targets, saying once that `name` is left out and why."""
+    """Takes declared nodes out of the default targets, saying once that `name` (if any) is left out and why."""
     if run_mode.cleaning() or run_mode.helping() or not nodes:
         return
     named = targets_on_command_line()
@@ -44,7 +44,7 @@ def leave_out(env: Env, nodes: list[Any], name: str, why: Problem) -> None:
         if not named:
             node.set_state(SCons.Node.up_to_date)  # the scheduler passes over what has been dealt with
     env.AddPreAction(nodes, Action(_refuse, None))
-    if all(_holds(path, node) for path in named.values() for node in nodes):
+    if name and all(_holds(path, node) for path in named.values() for node in nodes):
         say(f"tilewright: {name} is left out: {why.what}")
 
 

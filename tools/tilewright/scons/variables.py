@@ -59,6 +59,27 @@ VARIABLES = (
         "The architecture of the device code inside a library, when it shall be older than `arch`.",
     ),
     Variable(
+        "cache",
+        "text",
+        "",
+        "a folder, an `http://` or `https://` address that speaks `/ac/` and `/cas/`, or both with a comma",
+        "Outputs of our steps are taken from this cache where it has them, and added to it. Nothing else is cached.",
+    ),
+    Variable(
+        "cache_write",
+        "flag",
+        "0",
+        "0 or 1",
+        "Adds what is made to the cache at an address, too; a folder is always added to.",
+    ),
+    Variable(
+        "cache_size",
+        "text",
+        "",
+        "a number with k, M, G or T; 5G when it is not given",
+        "How much the folder may hold: at the end of a build, what was not used for longest is removed.",
+    ),
+    Variable(
         "verbose",
         "flag",
         "0",
@@ -76,6 +97,9 @@ class Settings:
     print: bool = False
     library_optional: bool = False
     ltoir_arch: str = ""
+    cache: str = ""
+    cache_write: bool = False
+    cache_size: str = ""
     verbose: bool = False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 
 from tilewright.exports.spelling import printable
@@ -21,14 +22,17 @@ def read_text(path: Path, name: str) -> str:
         raise SourceError([Problem(what, Place(shown), hint="rename it: the name is written into the device code")])
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):  # reading a pipe would wait for ever
-            raise SourceError([Problem(f"`{name}` is not a regular file", Place(name))])
+            what = f"`{name}` is not a regular file"
+            raise SourceError([Problem(what, Place(name), hint="write what it gives to a file, and name that")])
         data = path.read_bytes()
     except FileNotFoundError:
-        raise SourceError([Problem(f"there is no file `{name}`", Place(name))]) from None
+        raise SourceError([Problem(f"there is no file `{name}`", Place(name), hint=instead_of(path, name))]) from None
     except IsADirectoryError:
-        raise SourceError([Problem(f"`{name}` is a folder, not a source file", Place(name))]) from None
+        what = f"`{name}` is a folder, not a source file"
+        raise SourceError([Problem(what, Place(name), hint="name the file in it that holds the exports")]) from None
     except OSError as error:
-        raise SourceError([Problem(f"cannot read `{name}`: {error.strerror}", Place(name))]) from None
+        what = f"cannot read `{name}`: {error.strerror}"
+        raise SourceError([Problem(what, Place(name), hint="make it a readable file, or name another")]) from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -38,5 +42,16 @@ def read_text(path: Path, name: str) -> str:
         raise SourceError([Problem(what, where, hint="save it as UTF-8")]) from None
     if "\0" in text:
         where = Place(name, text[: text.index("\0")].count("\n") + 1)
-        raise SourceError([Problem("the file holds a NUL byte, so it is no source text", where)])
+        what = "the file holds a NUL byte, so it is no source text"
+        raise SourceError([Problem(what, where, hint="delete it, or save the file as UTF-8 if it is UTF-16")])
     return text
+
+
+def instead_of(path: Path, name: str) -> str:
+    """A hint for a file that is missing: the file of the nearest name beside it; `name` is its name in messages."""
+    try:
+        beside = [file.name for file in path.parent.iterdir() if file.is_file() and file.name.isprintable()]
+    except OSError:
+        return f"there is no folder `{path.parent}` either: create the file, or name another"
+    near = get_close_matches(path.name, beside, n=1, cutoff=0.75)
+    return f"did you mean `{name.removesuffix(path.name)}{near[0]}`?" if near else "create it, or name another file"

@@ -23,6 +23,7 @@ from tilewright.tile.axes import (
     u32,
     u64,
 )
+from tilewright.tile.compile import compile
 from tilewright.tile.contraction import mma
 from tilewright.tile.errors import CaptureError
 from tilewright.tile.generators import (
@@ -75,6 +76,7 @@ __all__ = [
     "broadcast_to",
     "cast",
     "cdiv",
+    "compile",
     "exp",
     "f16",
     "f32",

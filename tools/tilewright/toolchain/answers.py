@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,7 +84,8 @@ def remembered(tool: Path, question: str, cache: Path, find_out: Callable[[], st
     try:
         facts = stamp(tool)
     except OSError as error:
-        raise ToolchainError([Problem(f"cannot read {tool}: {error.strerror}")]) from error
+        hint = "name a program that is there and that you may read"
+        raise ToolchainError([Problem(f"cannot read {tool}: {error.strerror}", hint=hint)]) from error
     name = hashlib.sha256(
         "\0".join((os.path.realpath(tool), tool.name, question)).encode("utf-8", "surrogateescape")
     ).hexdigest()
@@ -143,7 +145,8 @@ def run(command: Sequence[str], environ: Mapping[str, str]) -> str:
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise ToolchainError([Problem(f"`{shown}` cannot be started: {reason}")]) from error
+        hint = f"install it again, or make it a program: chmod +x {shlex.quote(command[0])}"
+        raise ToolchainError([Problem(f"`{shown}` cannot be started: {reason}", hint=hint)]) from error
     try:
         printed, fault = _listen(process)
     finally:
@@ -155,7 +158,8 @@ def run(command: Sequence[str], environ: Mapping[str, str]) -> str:
             process.stdout.close()
     text = printed.decode("utf-8", "replace")
     if fault:
-        raise ToolchainError([Problem(f"`{shown}` {fault}", detail=excerpt(text))])
+        hint = f"run it by hand to see why, or install it again: {shlex.join(command[:2])}"
+        raise ToolchainError([Problem(f"`{shown}` {fault}", detail=excerpt(text), hint=hint)])
     return text
 
 

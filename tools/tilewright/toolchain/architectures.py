@@ -6,16 +6,14 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tilewright.problem import Problem
 from tilewright.toolchain.answers import excerpt, remembered, run
 from tilewright.toolchain.error import ToolchainError
+from tilewright.toolchain.parts import PART
+from tilewright.toolchain.toolkit import Toolkit, how_to_install
 
-if TYPE_CHECKING:
-    from tilewright.toolchain.toolkit import Toolkit
-
-_SPELLING = re.compile(r"(?:(?:sm|compute)_?)?(\d{2,3})[af]?", re.IGNORECASE | re.ASCII)
+_SPELLING = re.compile(r"(?:(?:sm|compute)_?)?(\d{2,3})([af]?)", re.IGNORECASE | re.ASCII)
 
 _ASK_NVRTC = """
 import ctypes, sys
@@ -36,10 +34,18 @@ def normalize(text: str) -> str:
 
     Raises ToolchainError for anything that is not spelled like an architecture.
     """
-    number = _number(text)
-    if number is None:
+    return f"sm_{number_of(text).rstrip('af')}"
+
+
+def number_of(text: str) -> str:
+    """Number and suffix of an architecture in any spelling: "120a" of `sm_120a`, `SM_120A` and `compute_120a`.
+
+    Raises ToolchainError for anything that is not spelled like an architecture.
+    """
+    spelled = _SPELLING.fullmatch(text.strip())
+    if spelled is None:
         raise ToolchainError([Problem(f"`{text.strip()}` is not an architecture", hint="write it like sm_120")])
-    return f"sm_{number}"
+    return spelled[1] + spelled[2].lower()
 
 
 def parse_architectures(text: str, toolkit: Toolkit) -> tuple[str, ...]:
@@ -50,13 +56,24 @@ def parse_architectures(text: str, toolkit: Toolkit) -> tuple[str, ...]:
     return _parse(text, _offered(toolkit), "arch", several=True)
 
 
-def parse_ltoir_architecture(text: str, toolkit: Toolkit) -> str:
-    """The architecture of the LTOIR inside a library: "compute_75" for `75`, `sm_75` or `compute_75`.
+def parse_ltoir_architecture(text: str, toolkit: Toolkit, *, archs: Sequence[str] = ()) -> str:
+    """The architecture of the LTOIR inside libraries for `archs`: "compute_75" for `75`, `sm_75` or `compute_75`.
 
-    Raises ToolchainError when NVRTC does not offer it.
+    Raises ToolchainError when NVRTC does not offer it, or when it is newer than one of `archs`.
     """
     choices = tuple(f"compute_{number}" for number in nvrtc_architectures(toolkit))
-    return _parse(text, choices, "ltoir_arch", several=False)[0]
+    chosen = _parse(text, choices, "ltoir_arch", several=False)[0]
+    problems = [
+        Problem(
+            f"ltoir_arch={chosen} is newer than arch={arch}, which could not use it",
+            hint=f"ltoir_arch={arch.replace('sm_', 'compute_')} or older",
+        )
+        for arch in archs
+        if not ltoir_fits(chosen, arch)
+    ]
+    if problems:
+        raise ToolchainError(problems)
+    return chosen
 
 
 def ltoir_fits(ltoir_arch: str, arch: str) -> bool:
@@ -69,12 +86,14 @@ def nvrtc_architectures(toolkit: Toolkit) -> tuple[int, ...]:
     library = toolkit.require("nvrtc").path
     command = [sys.executable, "-I", "-S", "-c", _ASK_NVRTC, str(library)]
     what = f"NVRTC does not tell its architectures: {library}"
+    hint = f"install it again: {how_to_install(toolkit, PART['nvrtc'].wheel)}"
     try:
         text = remembered(library, "architectures", toolkit.cache, lambda: run(command, os.environ))
     except ToolchainError as error:
-        raise ToolchainError([Problem(what, detail=one.detail or one.what) for one in error.problems]) from error
+        problems = (Problem(what, detail=one.detail or one.what, hint=hint) for one in error.problems)
+        raise ToolchainError(problems) from error
     if not re.fullmatch(r"\s*\d+(\s+\d+)*\s*", text, re.ASCII):
-        raise ToolchainError([Problem(what, detail=excerpt(text))])
+        raise ToolchainError([Problem(what, detail=excerpt(text), hint=hint)])
     return tuple(sorted({int(number) for number in text.split()}))
 
 
@@ -86,7 +105,7 @@ def _offered(toolkit: Toolkit) -> tuple[str, ...]:
 
 
 def _number(text: str) -> str | None:
-    spelled = _SPELLING.fullmatch(text.strip())
+    spelled = _SPELLING.fullmatch(text)
     return spelled[1] if spelled else None
 
 

@@ -14,17 +14,14 @@ from tilewright.problem import Problem, render
 from tilewright.toolchain.answers import ask
 from tilewright.toolchain.architectures import nvrtc_architectures
 from tilewright.toolchain.error import ToolchainError
-from tilewright.toolchain.parts import PARTS
+from tilewright.toolchain.parts import PART, PARTS
 from tilewright.toolchain.shadow import shadow_root
 from tilewright.toolchain.toolkit import INSTALL, NOWHERE, Toolkit, how_to_install, missing
 
 SCHEMA = 1
 
-HEADERS = (
-    ("cuda_runtime.h", "nvidia-cuda-runtime"),
-    ("crt/host_config.h", "nvidia-cuda-crt"),
-)
-"""A header that stands for the others of its wheel; nvcc needs all of them."""
+NEEDED_BY_NVCC = {"runtime": "cuda_runtime.h", "crt": "crt/host_config.h"}
+"""Parts without which nvcc does not work, and the header that stands for each."""
 
 _GCC_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
 
@@ -150,11 +147,10 @@ def _problems(toolkit: Toolkit) -> Iterator[Problem]:
         what = f"{assembler.path} cannot create tile libraries: it {assembler.listed}; packing needs 13.5 or newer"
         yield Problem(what, hint=INSTALL)
     if toolkit.nvcc:
-        for header, wheel in HEADERS:
-            if not any((folder / header).is_file() for folder in toolkit.include):
-                yield Problem(
-                    f"nvcc will not work: {toolkit.root} has no {header}", hint=how_to_install(toolkit, wheel)
-                )
+        for name, header in NEEDED_BY_NVCC.items():
+            if toolkit.component(name) is None:
+                what = f"nvcc will not work: {toolkit.root} has no {header}"
+                yield Problem(what, hint=how_to_install(toolkit, PART[name].wheel))
         if not (toolkit.root / "nvvm" / "bin" / "cicc").exists():
             yield Problem(
                 f"nvcc will not work: {toolkit.root} has no nvvm/bin/cicc", hint=how_to_install(toolkit, "nvidia-nvvm")

@@ -25,6 +25,11 @@ def _libraries(name: str, *before: str) -> tuple[str, ...]:
     return tuple(f"{folder}/{name}" for folder in (*before, *_LIBRARY_FOLDERS))
 
 
+def _headers(name: str) -> tuple[str, ...]:
+    """The places of a header that stands for the others of its wheel, or of their folder."""
+    return (f"include/{name}", f"targets/*/include/{name}")
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One part: its name here, what people call it, what it does, its places below a root, its wheel, its key.
@@ -134,9 +139,25 @@ PARTS = (
         name="cccl",
         title="CCCL",
         purpose="holds the headers of libcu++",
-        places=("include/cccl", "targets/*/include/cccl"),
+        places=_headers("cccl"),
         wheel="nvidia-cuda-cccl",
         key="cuda_cccl",
+    ),
+    Part(
+        name="runtime",
+        title="CUDA headers",
+        purpose="hold the types and functions of CUDA C++",
+        places=_headers("cuda_runtime.h"),
+        wheel="nvidia-cuda-runtime",
+        key="cuda_cudart",
+    ),
+    Part(
+        name="crt",
+        title="CRT headers",
+        purpose="hold what CUDA C++ includes by itself",
+        places=_headers("crt/host_config.h"),
+        wheel="nvidia-cuda-crt",
+        key="cuda_crt",
     ),
 )
 PART = {part.name: part for part in PARTS}

@@ -66,6 +66,8 @@ class Toolkit:
     ptxas: Component | None
     nvdisasm: Component | None
     cccl: Component | None
+    runtime: Component | None
+    crt: Component | None
     include: tuple[Path, ...]
     notes: tuple[str, ...]
     cache: Path

@@ -6,15 +6,13 @@ import keyword
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tilewright import __version__
 from tilewright.callers.bindings.words import banner, docstring, facts, unlike
 from tilewright.callers.templates import rendered
 from tilewright.exports.access_rules import is_unsafe_in_comments
 from tilewright.exports.elements import ElementType
 from tilewright.exports.model import ExportSet, Parameter, TileExport
 from tilewright.exports.naming import EXTENT
-
-VERSION = "0.1.0"
-"""The version under which cuTile files the library; equal for one path in all modules of a program."""
 
 _DTYPES = {"f": "float", "i": "int", "u": "uint"}
 OWN_NAMES = frozenset(
@@ -62,7 +60,7 @@ def cutile_python_module(exports: ExportSet) -> bytes:
         banner=banner(exports.library),
         library=exports.library,
         variable=f"TILEWRIGHT_{exports.library}_TILELIB",
-        version=VERSION,
+        version=__version__,  # under which cuTile files the library; equal for one path in all modules of a program
         wrappers=list(_wrappers(exports)),
     )
     return text.encode()

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tilewright.callers.error import CallerError
+from tilewright.library.process import run_to_end
 from tilewright.problem import Place, Problem
 
 SHIM = Path(__file__).with_name("device_names.h")
@@ -71,23 +72,14 @@ def compile_host(
         command += ["-o", "host.so", *units]
         done = _run(command, folder)
         if done.returncode:
-            said = done.stderr.replace(f"{folder}{os.sep}", "")
+            said = done.stdout.decode("utf-8", "replace").replace(f"{folder}{os.sep}", "")
             raise CallerError(_problems(said, source))
         return (folder / "host.so").read_bytes()
 
 
-def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(
-            command,
-            cwd=folder,
-            env={**os.environ, "LC_ALL": "C"},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=TIMEOUT,
-        )
+        return run_to_end(command, folder=folder, environment={**os.environ, "LC_ALL": "C"}, limit=TIMEOUT)
     except OSError as error:
         raise CallerError([Problem(f"cannot run the C++ compiler {command[0]}: {error.strerror}")]) from None
     except subprocess.TimeoutExpired:

@@ -38,8 +38,10 @@ IN_THE_C_LIBRARY = {
     "fast_tanf": "tanf",
     "fast_tanhf": "tanhf",
     "fast_powf": "powf",
+    "powif": "__powisf2",
+    "powi": "__powidf2",
 }
-"""Functions of libdevice that the C library has under another name; the rest bear the same name."""
+"""Functions of libdevice that the C library or the compiler's has under another name; the rest bear the same name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +155,16 @@ def _parsed(llvm: Any, text: str, name: str) -> Any:
 
 def _bind(llvm: Any, module: Any, name: str) -> None:
     """Gives every undefined function an address; libdevice's are those of the C library."""
-    mathematics = ctypes.CDLL("libm.so.6")
-    with suppress(OSError):  # conversions of half, where the CPU has none
-        ctypes.CDLL("libgcc_s.so.1", mode=ctypes.RTLD_GLOBAL)
+    libraries = [ctypes.CDLL("libm.so.6")]
+    with suppress(OSError):  # also conversions of half, where the CPU has none
+        libraries.append(ctypes.CDLL("libgcc_s.so.1", mode=ctypes.RTLD_GLOBAL))
     problems = []
     for function in module.functions:
         if not function.is_declaration or function.name in (EXCHANGE, REGISTER) or function.name.startswith("llvm."):
             continue
         plain = function.name.removeprefix(LIBDEVICE)
-        found = (
-            getattr(mathematics, IN_THE_C_LIBRARY.get(plain, plain), None)
-            if function.name.startswith(LIBDEVICE)
-            else None
-        )
+        there = IN_THE_C_LIBRARY.get(plain, plain) if function.name.startswith(LIBDEVICE) else ""
+        found = next((library[there] for library in libraries if there and hasattr(library, there)), None)
         if found is None:
             shown = function.name.replace(RENAMED, PREFIX)
             what = f"the device code calls `{shown}`, which is not emulated on the CPU"

@@ -29,6 +29,29 @@ _EXACT = {
     "sqrt.rn.f": ("float", "llvm.sqrt.f32", 1),
     "sqrt.rn.d": ("double", "llvm.sqrt.f64", 1),
 }
+_LIBDEVICE = """\
+define float @__nv_rsqrtf(float %x) {
+  %d = fpext float %x to double
+  %s = call double @llvm.sqrt.f64(double %d)
+  %q = fdiv double 1.0, %s
+  %r = fptrunc double %q to float
+  ret float %r
+}
+define double @__nv_rsqrt(double %x) {
+  %s = call double @llvm.sqrt.f64(double %x)
+  %r = fdiv double 1.0, %s
+  ret double %r
+}
+define float @__nv_saturatef(float %x) {
+  %p = fcmp ogt float %x, 0.0
+  %l = select i1 %p, float %x, float 0.0
+  %o = fcmp ogt float %l, 1.0
+  %r = select i1 %o, float 1.0, float %l
+  ret float %r
+}
+"""
+"""Functions of libdevice that no C library has."""
+
 _ARITHMETIC = {"add.rn": "fadd", "mul.rn": "fmul", "div.rn": "fdiv"}
 _REDUCTIONS = [name for name in OPERATIONS if name.startswith("redux")]
 
@@ -79,7 +102,7 @@ def _registers() -> list[str]:
 
 
 def _rounded() -> list[str]:
-    """The intrinsics that round to nearest, which is what the plain operations of a host do."""
+    """The intrinsics that round to nearest, which is what the plain operations of a host do, and libdevice's own."""
     lines: list[str] = []
     for name, (kind, intrinsic, count) in _EXACT.items():
         letters = "abc"[:count]
@@ -90,7 +113,7 @@ def _rounded() -> list[str]:
         for kind, letter in (("float", "f"), ("double", "d")):
             body = [f"%r = {instruction} {kind} %a, %b", f"ret {kind} %r"]
             lines += _function(kind, f"{name}.{letter}", f"{kind} %a, {kind} %b", body)
-    return lines
+    return [*lines, *_LIBDEVICE.splitlines()]
 
 
 def _function(result: str, name: str, parameters: str, body: Sequence[str]) -> list[str]:

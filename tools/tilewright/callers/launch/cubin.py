@@ -7,6 +7,7 @@ import struct
 from difflib import get_close_matches
 
 from tilewright.callers.error import CallerError
+from tilewright.device import magic
 from tilewright.problem import Place, Problem
 
 _HEADER = struct.Struct("<4sBBB9xHHIQQQIHHHHHH")
@@ -17,7 +18,7 @@ _ITANIUM = re.compile(r"_Z(?P<length>[1-9][0-9]*)(?P<rest>.+)")
 
 def kernels_of(data: bytes, file: str) -> tuple[str, ...]:
     """The names of the kernels as the cubin has them, `_Z9call_reluPfS_`; CallerError for anything but a cubin."""
-    if len(data) < _HEADER.size or data[:4] != b"\x7fELF":
+    if len(data) < _HEADER.size or data[:4] != magic.ELF:
         raise _no_cubin(file)
     fields = _HEADER.unpack_from(data)
     machine, table, size, count, names_at = fields[5], fields[9], fields[14], fields[15], fields[16]

@@ -16,17 +16,13 @@ from tilewright.device.nvvm import compile_ir
 from tilewright.device.workers import Workers
 from tilewright.exports.model import ExportSet
 from tilewright.problem import Place, Problem
+from tilewright.toolchain.architectures import number_of
 from tilewright.toolchain.toolkit import Toolkit
 
 LINK_OPTIONS = ("-fma=0",)
 """A multiply-add is contracted by the link, not before; a host never contracts."""
 
 Inputs = Sequence[tuple[str, bytes]]
-
-
-def number_of(arch: str) -> str:
-    """`120a` of `sm_120a` or `compute_120a`."""
-    return arch.rpartition("_")[2]
 
 
 def caller_ltoir(exports: ExportSet, *, arch: str, toolkit: Toolkit, workers: Workers) -> tuple[tuple[str, bytes], ...]:

@@ -1,7 +1,8 @@
-"""Expected values from the user's own CUDA C++ functions, compiled for the CPU and called on whole arrays.
+"""Expected values from the user's own functions, compiled for the CPU and called on whole arrays.
 
-Neither wrapper nor description of the ABI takes part: the function is named in the translation unit, its parameters
-are taken from its C++ type, and its lanes run in lockstep where it is warp-synchronous.
+CUDA C++ is compiled here; of other languages the shared object is given (`native_oracle`).  Neither wrapper nor
+description of the ABI takes part: a function is called by name, its parameters are taken from its own type, and its
+lanes run in lockstep where it is warp-synchronous.
 """
 
 from __future__ import annotations
@@ -79,10 +80,17 @@ def host_oracle(
     functions = user_functions(module, exports)
     text = module.text + rendered("oracle/expected.cpp.j2", functions=functions)
     library = compile_host({UNIT: text}, module.headers, source=module.name, compiler=compiler, include=include)
+    return native_oracle(library, exports, compiler=Path(compiler).name, source=module.name, workers=workers)
+
+
+def native_oracle(
+    library: bytes, exports: Sequence[TileExport], *, compiler: str, source: str, workers: Workers
+) -> HostOracle:
+    """The oracle of a shared object that was made of the functions of sized exports, in their order, by `compiler`."""
     lanes = any(export.sync is Sync.WARP for export in exports)
     lockstep = ", 32 lanes in lockstep where it is warp-synchronous" if lanes else ""
-    name = f"the function itself compiled for the CPU by {Path(compiler).name}{lockstep}"
-    return HostOracle(library, tuple(exports), name, module.name, workers)
+    name = f"the function itself compiled for the CPU by {compiler}{lockstep}"
+    return HostOracle(library, tuple(exports), name, source, workers)
 
 
 def user_functions(module: DeviceModule, exports: Sequence[TileExport]) -> tuple[UserFunction, ...]:

@@ -20,6 +20,7 @@ from tilewright.callers.program.explanation import explain
 from tilewright.callers.program.libraries import check_libraries, read_libraries, slashed, symbols
 from tilewright.callers.program.machine_code import cubins_in, inspected
 from tilewright.library.archive import LibraryContents
+from tilewright.library.process import run_to_end
 from tilewright.problem import Problem
 from tilewright.toolchain.shadow import shadow_root, tool_environment
 from tilewright.toolchain.toolkit import Toolkit
@@ -75,7 +76,7 @@ def program_identity(toolkit: Toolkit) -> str:
     A tool that is missing makes an identity too: compiling fails then, not asking for this. The host's C++ compiler,
     which nvcc takes from PATH, is not part of it.
     """
-    names = ("nvcc", "assembler", "nvjitlink", "cccl")
+    names = ("nvcc", "assembler", "nvvm", "nvjitlink", "cccl", "runtime", "crt")
     return "; ".join(toolkit.identity(name) if toolkit.component(name) else f"no {name}" for name in names)
 
 
@@ -129,15 +130,7 @@ def _private(program: Program, folder: Path) -> Program:
 
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(
-            list(command),
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=TIME_LIMIT,
-            check=False,
-        )
+        return run_to_end(command, environment=environment, limit=TIME_LIMIT)
     except OSError as failure:
         raise CallerError([Problem(f"`{command[0]}` did not start: {failure.strerror}")]) from failure
     except subprocess.TimeoutExpired as late:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -40,17 +39,3 @@ def parse(source: SourceText, offset: int, text: str) -> Fragment:
     """Parses `text`, which stands at `offset` of the file (same length, some words blanked)."""
     data = text.encode()
     return Fragment(source, offset, data, _parser().parse(data).root_node)
-
-
-def descendants(node: Node) -> Iterator[Node]:
-    """The node and everything below it, in source order."""
-    waiting = [node]
-    while waiting:
-        found = waiting.pop()
-        yield found
-        waiting += reversed(found.children)
-
-
-def faults(node: Node) -> Iterator[Node]:
-    """What the grammar could not read in a node: wrong pieces and missing ones."""
-    return (found for found in descendants(node) if found.is_error or found.is_missing)

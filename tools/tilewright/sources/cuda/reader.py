@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from tilewright.exports.model import ExportSet, TileExport
+from tilewright.exports.model import ExportSet
 from tilewright.exports.rules import check
 from tilewright.problem import Problem
 from tilewright.sources.cuda.attribute import EXAMPLE, read_attribute
@@ -94,17 +94,8 @@ def _read_export(
     found.problems += problems
     if signature.problems or reading is None:
         return
-    said = reading.attribute()
-    export = TileExport(
-        name=said.name if said.name is not None else name,
-        symbol=said.symbol if said.symbol is not None else f"{name}_impl",
-        function=name,
-        parameters=tuple(signature.parameters),
-        tile_shape=said.tile_shape,
-        sync=said.sync,
-        arch=said.arch,
-        doc=doc_before(source, tokens[occurrence.statement]),
-        where=where,
+    export = reading.attribute().export_of(
+        name, signature.parameters, doc=doc_before(source, tokens[occurrence.statement]), where=where
     )
     scope = tuple(part for scope in occurrence.scopes for part in scope.names)
     found.functions.append(WrittenFunction(export, scope, frozenset(signature.arrays)))

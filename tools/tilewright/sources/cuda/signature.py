@@ -9,9 +9,10 @@ from tree_sitter import Node
 
 from tilewright.exports.model import Parameter
 from tilewright.problem import Problem
-from tilewright.sources.cuda.grammar import Fragment, descendants, faults, parse
+from tilewright.sources.cuda.grammar import Fragment, parse
 from tilewright.sources.cuda.lexer import SourceText, Token
 from tilewright.sources.cuda.parameters import read_parameter, read_result
+from tilewright.sources.tree import descendants, faults
 
 SPACES = frozenset({"__device__", "__host__", "__global__"})
 _SPECIFIERS = SPACES | {
@@ -67,7 +68,7 @@ def _declaration(signature: Signature, root: Node) -> Iterator[Problem]:
     functions = [child for child in root.named_children if child.type == "function_definition"]
     function = functions[0] if len(functions) == 1 and root.named_child_count == 1 + _comments(root) else None
     declarator = _function_declarator(function) if function else None
-    broken = [node for node in faults(root) if not _inside(node, "attribute")]
+    broken = [node for node in faults([root]) if not _inside(node, "attribute")]
     named = declarator.child_by_field_name("declarator") if declarator else None
     if named is not None and not broken:
         signature.name = fragment.text(named)

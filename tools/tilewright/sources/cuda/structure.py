@@ -6,7 +6,7 @@ Works on tokens, so that what the grammar cannot read elsewhere in the file neit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewright.sources.cuda.lexer import SourceText, Token
@@ -57,12 +57,41 @@ class Occurrence:
     conditionals: tuple[int, ...]
 
 
-@dataclass
-class _Frame:
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """What a `{` opened, and the frame around it; `is_global` when no named namespace and no class is around either."""
+
     scope: Scope
-    statement: int
-    brackets: list[int] = field(default_factory=list)
+    outer: _Frame | None = None
     function: int | None = None
+    is_global: bool = True
+
+    @cached_property
+    def scopes(self) -> tuple[Scope, ...]:
+        """Its scope and those around it, the outermost first."""
+        found = [self.scope]
+        frame = self.outer
+        while frame is not None:
+            found.append(frame.block.scope)
+            frame = frame.block.outer
+        return tuple(reversed(found))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bracket:
+    """The token index of an open `(` or `[`, and the one opened before it in the same frame."""
+
+    index: int
+    before: _Bracket | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Frame:
+    """Where the walk stands in a block. It never changes, so that an `#if` can keep it: what follows is a new one."""
+
+    block: _Block
+    statement: int
+    bracket: _Bracket | None = None
 
 
 @dataclass(frozen=True)
@@ -118,70 +147,67 @@ class _Walk:
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self.tokens = tokens
-        self.frames = [_Frame(Scope("namespace"), 0)]
+        self.frame = _Frame(_Block(Scope("namespace")), 0)
         self.functions: list[Function] = []
         self.occurrences: list[Occurrence] = []
         self.declared: set[str] = set()
-        self.open_conditionals: list[tuple[int, bool, list[_Frame]]] = []
+        self.open_conditionals: list[tuple[int, bool, _Frame]] = []
 
     def step(self, index: int, token: Token) -> None:
         if token.kind == "directive":
             self.directive(index, token)
         elif token.kind == "name" and token.text == ATTRIBUTE:
-            brackets = tuple(bracket for frame in self.frames for bracket in frame.brackets)
-            scopes = tuple(frame.scope for frame in self.frames)
-            statement = next(frame.statement for frame in reversed(self.frames))
-            self.occurrences.append(Occurrence(index, statement, scopes, brackets, self.conditionals()))
+            frame = self.frame
+            found = Occurrence(index, frame.statement, frame.block.scopes, _brackets(frame), self.conditionals())
+            self.occurrences.append(found)
         elif token.kind == "mark":
             self.mark(index, token.text)
 
     def mark(self, index: int, mark: str) -> None:
-        frame = self.frames[-1]
+        frame = self.frame
         if mark == "{":
             self.open_brace(index)
-        elif mark == "}" and len(self.frames) > 1:
-            self.close_brace(index)
+        elif mark == "}" and frame.block.outer is not None:
+            self.close_brace(index, frame.block, frame.block.outer)
         elif mark in _OPENING:
-            frame.brackets.append(index)
-        elif mark in (")", "]") and frame.brackets:
-            frame.brackets.pop()
-        elif mark == ";" and not frame.brackets:
+            self.frame = replace(frame, bracket=_Bracket(index, frame.bracket))
+        elif mark in (")", "]") and frame.bracket is not None:
+            self.frame = replace(frame, bracket=frame.bracket.before)
+        elif mark == ";" and frame.bracket is None:
             self.note_declaration(frame, index)
-            frame.statement = index + 1
+            self.frame = replace(frame, statement=index + 1)
 
     def open_brace(self, index: int) -> None:
-        outer = self.frames[-1]
+        outer = self.frame
         head = range(outer.statement, index)
-        nested = bool(outer.brackets) or outer.scope.kind == "other"
+        nested = outer.bracket is not None or outer.block.scope.kind == "other"
         scope, name = (Scope("other"), "") if nested else _opened(self.tokens, head)
-        inner = _Frame(scope, index + 1)
+        function = None
         if name:
-            inner.function = len(self.functions)
-            scopes = tuple(frame.scope for frame in self.frames)
+            function = len(self.functions)
+            scopes = outer.block.scopes
             self.functions.append(Function(name, outer.statement, index, scopes, self.conditionals()))
-            if _is_global(scopes):
+            if outer.block.is_global:
                 self.declared.add(name)
-        self.frames.append(inner)
+        is_global = outer.block.is_global and scope.kind in ("namespace", "linkage") and not scope.names
+        self.frame = _Frame(_Block(scope, outer, function, is_global), index + 1)
 
-    def close_brace(self, index: int) -> None:
-        inner = self.frames.pop()
+    def close_brace(self, index: int, inner: _Block, outer: _Frame) -> None:
         if inner.function is not None:
             closed = replace(self.functions[inner.function], closing=index, closing_conditionals=self.conditionals())
             self.functions[inner.function] = closed
-        if not self.frames[-1].brackets and inner.scope.kind != "class":
-            self.frames[-1].statement = index + 1
+        ends = outer.bracket is None and inner.scope.kind != "class"
+        self.frame = replace(outer, statement=index + 1) if ends else outer
 
     def directive(self, index: int, token: Token) -> None:
-        frame = self.frames[-1]
-        if frame.statement == index:
-            frame.statement = index + 1
+        if self.frame.statement == index:
+            self.frame = replace(self.frame, statement=index + 1)
         if token.directive in ("if", "ifdef", "ifndef"):
-            self.open_conditionals.append((index, _is_guard(self.tokens, index), _copies(self.frames)))
+            self.open_conditionals.append((index, _is_guard(self.tokens, index), self.frame))
         elif token.directive in _ALTERNATIVES and self.open_conditionals:
             opening, _, saved = self.open_conditionals[-1]
-            self.frames = _copies(saved)
-            if self.frames[-1].statement == opening + 1:
-                self.frames[-1].statement = index + 1
+            starts = saved.statement == opening + 1
+            self.frame = replace(saved, statement=index + 1) if starts else saved
         elif token.directive == "endif" and self.open_conditionals:
             self.open_conditionals.pop()
 
@@ -189,17 +215,21 @@ class _Walk:
         return tuple(index for index, guard, _ in self.open_conditionals if not guard)
 
     def note_declaration(self, frame: _Frame, index: int) -> None:
-        scopes = tuple(outer.scope for outer in self.frames)
-        if _is_global(scopes) and (name := _function_name(self.tokens, range(frame.statement, index))):
+        if frame.block.is_global and (name := _function_name(self.tokens, range(frame.statement, index))):
             self.declared.add(name)
 
 
-def _copies(frames: Sequence[_Frame]) -> list[_Frame]:
-    return [replace(frame, brackets=list(frame.brackets)) for frame in frames]
-
-
-def _is_global(scopes: Sequence[Scope]) -> bool:
-    return all(scope.kind in ("namespace", "linkage") for scope in scopes) and not any(s.names for s in scopes)
+def _brackets(frame: _Frame) -> tuple[int, ...]:
+    """The token indices of all open `(` and `[`, in order."""
+    found: list[int] = []
+    here: _Frame | None = frame
+    while here is not None:
+        bracket = here.bracket
+        while bracket is not None:
+            found.append(bracket.index)
+            bracket = bracket.before
+        here = here.block.outer
+    return tuple(reversed(found))
 
 
 def _opened(tokens: Sequence[Token], head: range) -> tuple[Scope, str]:

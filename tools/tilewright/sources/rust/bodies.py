@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from tilewright.problem import Problem
-from tilewright.sources.rust.grammar import RustFile, attribute_path, descendants
+from tilewright.sources.rust.grammar import RustFile, attribute_path
+from tilewright.sources.tree import descendants
 
 _SHARED = frozenset({"SharedArray", "DynamicSharedArray", "SharedMemory"})
 _BARRIERS = frozenset({"sync_threads", "syncthreads", "__syncthreads", "barrier_sync", "cluster_sync"})

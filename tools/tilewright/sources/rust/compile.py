@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -42,18 +42,24 @@ class Compiler:
 def llvm_ir(crate: CrateRoot, root_text: str, library: str, compiler: Compiler) -> str:
     """The host's LLVM IR of a crate. SourceError with rustc's errors, positions in the user's own files."""
     crates = built_crates(compiler.rustc, environ=compiler.environ, cache=compiler.cache)
+    arguments = ("--crate-type=lib", *RUSTC_FLAGS, *crates.arguments)
+    return compiled(crate, root_text, library, arguments, compiler).decode("utf-8")
+
+
+def compiled(crate: CrateRoot, root_text: str, library: str, arguments: Sequence[str], compiler: Compiler) -> bytes:
+    """The one file that rustc makes of a crate with further arguments. SourceError as `llvm_ir`."""
     source = f"./{crate.name}" if crate.name.startswith(_NO_PATH) else crate.name
     try:
         with tempfile.TemporaryDirectory(prefix="tilewright-", ignore_cleanup_errors=True) as scratch:
-            output = Path(scratch, "crate.ll")
+            output = Path(scratch, "made")
             compile_rust(
                 compiler.rustc,
-                (*_arguments(crate, root_text, library, compiler), *crates.arguments, source, "-o", str(output)),
+                (*_arguments(crate, root_text, library, compiler), *arguments, source, "-o", str(output)),
                 folder=compiler.folder,
                 environ=compiler.environ,
                 bootstrap=compiler.nightly_f16,
             )
-            return output.read_text(encoding="utf-8")
+            return output.read_bytes()
     except OSError as failure:
         what = f"cannot write the temporary folder `{tempfile.gettempdir()}`: {failure.strerror}"
         hint = "free some space there, or set TMPDIR to a folder with space"
@@ -62,9 +68,7 @@ def llvm_ir(crate: CrateRoot, root_text: str, library: str, compiler: Compiler) 
 
 def _arguments(crate: CrateRoot, root_text: str, library: str, compiler: Compiler) -> Iterator[str]:
     yield f"--edition={crate.edition}"
-    yield "--crate-type=lib"
     yield f"--crate-name={library}_library" if library in _TAKEN_NAMES else f"--crate-name={library}"
-    yield from RUSTC_FLAGS
     yield from (f'--cfg=feature="{feature}"' for feature in crate.features)
     if compiler.nightly_f16 and not _F16_FEATURE.search(root_text):
         yield "-Zcrate-attr=feature(f16)"

@@ -16,10 +16,32 @@ from tilewright.sources.rust.rustc import Rustc, compile_rust
 from tilewright.sources.source import SourceError
 
 CRATES = Path(__file__).parent / "crates"
-DEVICE_CFG = "tilewright_device"
 CODE_FLAGS = tuple(flag for flag in RUSTC_FLAGS if not flag.startswith("--emit"))
 _EDITION = "2021"
 _MACROS, _DEVICE = "cuda_device_macros", "cuda_device"
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What the crates are built for: the condition that they and user code see, the macro crate, how code is made.
+
+    `root` is the macro crate's root file below the folder of the crates; `f16` needs features that are not stable.
+    """
+
+    cfg: str
+    macros: str
+    root: str
+    flags: tuple[str, ...]
+    f16: bool = False
+
+    @property
+    def shared_library(self) -> str:
+        """The file of the macro crate."""
+        return f"lib{self.macros}.so"
+
+
+FOR_DEVICE = Purpose("tilewright_device", _MACROS, f"{_MACROS}/src/lib.rs", CODE_FLAGS)
+"""The implementations on the native ABI, for a GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,46 +49,49 @@ class BuiltCrates:
     """Where the built crates lie; `arguments` make `use cuda_device::...` work in a crate compiled with them."""
 
     folder: Path
+    purpose: Purpose = FOR_DEVICE
 
     @property
     def arguments(self) -> tuple[str, ...]:
         library = self.folder / f"lib{_DEVICE}.rlib"
-        return (f"--cfg={DEVICE_CFG}", f"--extern={_DEVICE}={library}", f"-Ldependency={self.folder}")
+        return (f"--cfg={self.purpose.cfg}", f"--extern={_DEVICE}={library}", f"-Ldependency={self.folder}")
 
 
-def built_crates(rustc: Rustc, *, environ: Mapping[str, str], cache: Path | None = None) -> BuiltCrates:
+def built_crates(
+    rustc: Rustc, *, environ: Mapping[str, str], cache: Path | None = None, purpose: Purpose = FOR_DEVICE
+) -> BuiltCrates:
     """Builds both crates unless this compiler already has; safe when several builds start at once.
 
     `cache` is the folder to keep them in, by default the user's.  SourceError when they cannot be built or kept.
     """
     base = (cache or _cache_folder(environ)) / "rust"
-    folder = base / _key(rustc)
-    if not _is_complete(folder):
+    folder = base / _key(rustc, purpose)
+    if not _is_complete(folder, purpose):
         try:
             base.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=base, prefix="building-", ignore_cleanup_errors=True) as scratch:
-                _build(rustc, Path(scratch, "made"), environ)
-                _appear(Path(scratch, "made"), folder)
+                _build(rustc, Path(scratch, "made"), environ, purpose)
+                _appear(Path(scratch, "made"), folder, purpose)
         except OSError as failure:
             what = f"cannot keep the built cuda_device crate in `{base}`: {failure.strerror}"
             raise SourceError([Problem(what, hint="set TILEWRIGHT_CACHE to a folder that can be written")]) from failure
-    return BuiltCrates(folder)
+    return BuiltCrates(folder, purpose)
 
 
-def _build(rustc: Rustc, folder: Path, environ: Mapping[str, str]) -> None:
+def _build(rustc: Rustc, folder: Path, environ: Mapping[str, str], purpose: Purpose) -> None:
     folder.mkdir()
-    roots = {name: CRATES / name / "src" / "lib.rs" for name in (_MACROS, _DEVICE)}
     into = f"--out-dir={folder}"
-    macros = ("--crate-type=proc-macro", f"--crate-name={_MACROS}", "--extern=proc_macro", "-Cdebuginfo=0")
+    macros = ("--crate-type=proc-macro", f"--crate-name={purpose.macros}", "--extern=proc_macro", "-Cdebuginfo=0")
     device = (
-        *("--crate-type=rlib", f"--crate-name={_DEVICE}", f"--cfg={DEVICE_CFG}", *CODE_FLAGS),
-        f"--extern={_MACROS}={folder / _shared_library()}",
+        *("--crate-type=rlib", f"--crate-name={_DEVICE}", f"--cfg={purpose.cfg}", *purpose.flags),
+        *(["--cfg=tilewright_f16"] if purpose.f16 else []),
+        f"--extern={purpose.macros}={folder / purpose.shared_library}",
     )
     try:
-        for name, arguments in ((_MACROS, macros), (_DEVICE, device)):
+        for root, arguments in ((purpose.root, macros), (f"{_DEVICE}/src/lib.rs", device)):
             edition = f"--edition={_EDITION}"
-            command = (edition, *arguments, into, str(roots[name]))
-            compile_rust(rustc, command, folder=folder, environ=environ)
+            command = (edition, *arguments, into, str(CRATES / root))
+            compile_rust(rustc, command, folder=folder, environ=environ, bootstrap=purpose.f16)
     except SourceError as error:
         what = f"the cuda_device crate cannot be built with {rustc.path}"
         hint = "its macro is a program of this machine, so rustc needs a C linker: install cc"
@@ -74,22 +99,18 @@ def _build(rustc: Rustc, folder: Path, environ: Mapping[str, str]) -> None:
         raise SourceError([Problem(what, detail=details, hint=hint)]) from error
 
 
-def _shared_library() -> str:
-    return f"lib{_MACROS}.so"
+def _is_complete(folder: Path, purpose: Purpose) -> bool:
+    return all((folder / name).is_file() for name in (purpose.shared_library, f"lib{_DEVICE}.rlib"))
 
 
-def _is_complete(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in (_shared_library(), f"lib{_DEVICE}.rlib"))
-
-
-def _appear(made: Path, folder: Path) -> None:
+def _appear(made: Path, folder: Path, purpose: Purpose) -> None:
     """Renames the finished folder to its place; a complete one that another build put there meanwhile is as good."""
-    if folder.is_dir() and not _is_complete(folder):
+    if folder.is_dir() and not _is_complete(folder, purpose):
         shutil.rmtree(folder, ignore_errors=True)
     try:
         os.rename(made, folder)
     except OSError:
-        if not _is_complete(folder):
+        if not _is_complete(folder, purpose):
             raise
 
 
@@ -103,8 +124,8 @@ def crates_digest() -> str:
     return digest.hexdigest()
 
 
-def _key(rustc: Rustc) -> str:
-    return hashlib.sha256(f"{rustc.path}\n{rustc.identity}\n{crates_digest()}".encode()).hexdigest()[:32]
+def _key(rustc: Rustc, purpose: Purpose) -> str:
+    return hashlib.sha256(f"{rustc.path}\n{rustc.identity}\n{crates_digest()}\n{purpose}".encode()).hexdigest()[:32]
 
 
 def _cache_folder(environ: Mapping[str, str]) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -11,6 +10,7 @@ import tree_sitter_rust
 from tree_sitter import Language, Node, Parser
 
 from tilewright.problem import Place, Problem, visible
+from tilewright.sources.attribute import string_value
 
 _TAB = "    "
 _WIDEST = 200  # characters of a line that are shown
@@ -92,33 +92,9 @@ def parse(text: str, *, name: str, path: Path, conditional: bool = False) -> Rus
     return RustFile(name, path, text, _parser().parse(text.encode()).root_node, conditional)
 
 
-def descendants(node: Node) -> Iterator[Node]:
-    """The node and everything below it, in source order."""
-    waiting = [node]
-    while waiting:
-        here = waiting.pop()
-        yield here
-        waiting += reversed(here.children)
-
-
-def faults(nodes: Iterable[Node]) -> Iterator[Node]:
-    """What the grammar could not read in some nodes: wrong pieces and missing ones."""
-    return (
-        below for node in nodes if node.has_error for below in descendants(node) if below.is_error or below.is_missing
-    )
-
-
 def plain_name(text: str) -> str:
     """An identifier without the mark of a raw one."""
     return text.removeprefix("r#")
-
-
-def string_value(node: Node) -> str | None:
-    """The text of a plain string literal: no prefix, no escapes, not raw. None for any other node."""
-    if node.type != "string_literal":
-        return None
-    text = (node.text or b"").decode(errors="replace")
-    return text[1:-1] if text.startswith('"') and text.endswith('"') and "\\" not in text and len(text) > 1 else None
 
 
 def attribute_path(item: Node) -> str:

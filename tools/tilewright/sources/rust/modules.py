@@ -10,19 +10,19 @@ from pathlib import Path
 from tree_sitter import Node
 
 from tilewright.problem import Problem
+from tilewright.sources.attribute import string_value
 from tilewright.sources.rust.grammar import (
     COMMENTS,
     RustFile,
     attribute_path,
     attribute_text,
-    descendants,
     parse,
     plain_name,
-    string_value,
 )
 from tilewright.sources.rust.items import Item, items
 from tilewright.sources.source import SourceError
 from tilewright.sources.text import read_text
+from tilewright.sources.tree import descendants
 
 _INCLUDES = ("include", "include_str", "include_bytes")
 

@@ -13,10 +13,11 @@ from tilewright.problem import Place, Problem
 from tilewright.sources.rust.attribute import EXAMPLE, read_attribute
 from tilewright.sources.rust.bodies import Definitions, body_problems, definitions
 from tilewright.sources.rust.documentation import doc_before
-from tilewright.sources.rust.grammar import RustFile, attribute_path, descendants, plain_name
+from tilewright.sources.rust.grammar import RustFile, attribute_path, plain_name
 from tilewright.sources.rust.items import Item, items
 from tilewright.sources.rust.modules import Crate
 from tilewright.sources.rust.signature import read_signature
+from tilewright.sources.tree import descendants
 
 ATTRIBUTE = "tile_export"
 _MEMBERS = ("impl_item", "trait_item")
@@ -99,18 +100,8 @@ def _read_export(
     found.problems += body_problems(file, item.node, signature.name, known)
     if signature.problems:
         return
-    said = reading.attribute()
-    export = TileExport(
-        name=said.name if said.name is not None else signature.name,
-        symbol=said.symbol if said.symbol is not None else f"{signature.name}_impl",
-        function=signature.name,
-        parameters=tuple(signature.parameters),
-        tile_shape=said.tile_shape,
-        sync=said.sync,
-        arch=said.arch,
-        doc=doc_before(item.node),
-        max_ulps=said.max_ulps,
-        where=file.place(mark),
+    export = reading.attribute().export_of(
+        signature.name, signature.parameters, doc=doc_before(item.node), where=file.place(mark)
     )
     found.exports.append(export)
 

@@ -11,8 +11,9 @@ from tilewright.exports.elements import ElementType
 from tilewright.exports.model import Access, Parameter
 from tilewright.problem import Problem
 from tilewright.sources.rust.attribute import integer_literal
-from tilewright.sources.rust.grammar import COMMENTS, RustFile, faults, plain_name
+from tilewright.sources.rust.grammar import COMMENTS, RustFile, plain_name
 from tilewright.sources.rust.types import F16_HINT, F16_REASON, element_named, hint_for
+from tilewright.sources.tree import faults
 
 UNREADABLE = "unreadable-head"
 _QUALIFIERS = {

@@ -1,0 +1,149 @@
+"""The aliases `verify` and `verify-emulate`, and linking device code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from end_to_end.sandbox import RELU, Sandbox
+from needed_tools import needs
+
+SCONSTRUCT = """\
+import tilewright.scons
+
+tilewright.scons.check_variables()
+env = Environment(tools=["default", tilewright.scons.generate])
+relu = env.TileLibrary("relu", "relu.cu")
+mock = env.TileMockCaller(relu)
+"""
+DOUBLED = "import numpy\n\n\ndef relu(x):\n    return 2 * numpy.where(x > 0, x, numpy.float32(0))\n"
+RUST = """\
+use cuda_device::tile_export;
+
+#[tile_export(tile_shape = 128)]
+pub fn relu(x: f32) -> f32 {
+    if x > 0.0 { x } else { 0.0 }
+}
+"""
+BUNDLE = "build/sm_90/relu.verify"
+NO_DEVICE = {"CUDA_VISIBLE_DEVICES": ""}
+
+
+@pytest.fixture
+def verified(project: Callable[..., Sandbox]) -> Sandbox:
+    return project("verified", {"SConstruct": SCONSTRUCT, "relu.cu": RELU, "limit.cuh": "#define LIMIT 0.0f\n"})
+
+
+@needs("g++")
+def test_every_export_passes_on_the_cpu_and_is_skipped_without_a_gpu(verified: Sandbox) -> None:
+    plain = verified.scons("arch=sm_90")
+    assert plain.rebuilt("exports", "ltoir", "bytecode", "library"), "nothing of it is built by default"
+
+    run = verified.scons("arch=sm_90", "verify", **NO_DEVICE)
+    assert run.code == 0, run
+    assert run.steps == ["verification"]
+    assert run.out.count("skipping: no CUDA device") == 1
+    assert b"relu_impl" in verified.read("build/sm_90/relu.mock_caller.cu")
+    manifest = json.loads(verified.read(f"{BUNDLE}/manifest.json"))
+    assert manifest["sha256"].keys() <= verified.tree(BUNDLE).keys()
+
+    emulated = verified.scons("arch=sm_90", "verify-emulate")
+    assert emulated.code == 0, emulated
+    assert emulated.steps == []
+    assert "PASS relu: 128 elements through `relu_impl`" in emulated.out
+    assert "SUCCESS: 1/1 tile exports verified through the native ABI, CPU-emulated" in emulated.out
+    assert "SUCCESS: 1/1" in verified.scons("arch=sm_90", "verify-emulate").out, "it is said each time"
+    assert verified.scons("arch=sm_90").up_to_date()
+    shown = verified.tilewright("verify", BUNDLE, "--emulate")
+    assert shown.code == 0
+    assert shown.out in emulated.out, "the command says the same"
+
+    (verified.folder / BUNDLE / "tiles" / "relu.x.before.bin").unlink()
+    again = verified.scons("arch=sm_90", "verify-emulate")
+    assert again.steps == ["verification"], "a bundle that lacks a file is made again"
+    assert again.code == 0
+    assert verified.scons("arch=sm_90", "-c").code == 0
+    assert verified.tree("build") == {}
+
+
+@needs("g++")
+def test_a_library_that_is_wrong_fails_and_the_others_are_still_verified(verified: Sandbox) -> None:
+    verified.edit("SConstruct", "TileMockCaller(relu)", 'TileMockCaller(relu, reference="expected.py")')
+    more = 'other = env.TileLibrary("other", "relu.cu")\nenv.TileMockCaller(other)\n'
+    verified.write({"SConstruct": verified.read("SConstruct").decode() + more, "expected.py": DOUBLED})
+    run = verified.scons("arch=sm_90", "verify-emulate", "-j1")
+    assert run.code == 2
+    assert "FAIL relu: " in run.out
+    assert "FAILURE: 0/1 tile exports verified" in run.errors[0]
+    assert "SUCCESS: 1/1" in run.out
+    assert "the reference in expected.py" in run.out
+    verified.edit("expected.py", "2 * ", "")
+    fixed = verified.scons("arch=sm_90", "verify-emulate")
+    assert fixed.steps == ["verification"]
+    assert fixed.code == 0
+
+
+@needs("rustc")
+def test_a_library_in_rust_is_held_against_its_own_functions(verified: Sandbox) -> None:
+    verified.write({"relu.rs": RUST})
+    verified.edit("SConstruct", '"relu.cu")', '"relu.rs")\nenv.TileNeeds(relu, "rustc")')
+    run = verified.scons("arch=sm_90", "verify-emulate")
+    assert run.code == 0, run
+    assert "PASS relu: 128 elements" in run.out
+    assert "compiled for the CPU by rustc" in run.out
+    assert verified.scons("arch=sm_90", "verify-emulate").steps == []
+
+
+def test_a_library_whose_compiler_is_missing_is_not_verified_and_fails_nothing(
+    verified: Sandbox, tmp_path: Path
+) -> None:
+    verified.write({"relu.rs": RUST})
+    verified.edit("SConstruct", '"relu.cu")', '"relu.rs")\nenv.TileNeeds(relu, "rustc")')
+    run = verified.scons("arch=sm_90", "verify", RUSTC="", HOME=str(tmp_path), PATH=str(tmp_path))
+    assert run.code == 0, run
+    assert "tilewright: relu is not verified: " in run.out
+    assert run.steps == []
+
+
+def test_without_an_architecture_verifying_is_the_error_that_lists_the_choices(verified: Sandbox) -> None:
+    for alias in ("verify", "verify-emulate"):
+        run = verified.scons(alias)
+        assert run.code == 2
+        assert "`arch` is missing" in run.errors[0]
+
+
+def test_device_code_is_linked_to_a_cubin_and_to_ptx(verified: Sandbox) -> None:
+    script = (
+        'code = relu["sm_90"].ltoir\n'
+        'env.NvJitLink("out/relu.cubin", code, TILELIB_LINK_ARCH="sm_90", TILELIB_LINK_OPTIONS="-fma=0")\n'
+        'env.NvJitLink("out/relu.ptx", code, TILELIB_LINK_ARCH="sm_90")\n'
+    )
+    verified.write({"SConstruct": SCONSTRUCT + script})
+    assert verified.scons("arch=sm_90", "out").rebuilt("exports", "ltoir", "link")
+    assert verified.read("out/relu.cubin").startswith(b"\x7fELF")
+    assert b".target sm_90" in verified.read("out/relu.ptx")
+    assert verified.scons("arch=sm_90", "out").up_to_date()
+    verified.edit("SConstruct", "-fma=0", "-fma=1")
+    again = verified.scons("arch=sm_90", "out")
+    assert again.steps == ["link"]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ('env.NvJitLink("a.cubin", "b.ltoir")', "`NvJitLink` needs an architecture for `a.cubin`"),
+        ('env.NvJitLink("a.o", "b.ltoir", TILELIB_LINK_ARCH="sm_90")', "`a.o` is no name for linked device code"),
+        ('env.NvJitLink("a.ptx", "b.ltoir", TILELIB_LINK_ARCH="sm_42")', "=sm_42 is not known to nvJitLink"),
+        ('env.TileMockCaller("relu.cu")', "`TileMockCaller` verifies what `TileLibrary` returns"),
+    ],
+)
+def test_a_wrong_call_names_the_line_of_the_script(verified: Sandbox, call: str, words: str) -> None:
+    verified.write({"SConstruct": SCONSTRUCT + call + "\n"})
+    run = verified.scons("arch=sm_90")
+    assert run.code == 2
+    assert run.errors[0].startswith("SConstruct:7: error: ")
+    assert words in run.errors[0]
+    assert "Traceback" not in run.err

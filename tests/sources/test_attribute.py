@@ -1,0 +1,51 @@
+"""What both languages say alike about the arguments of the attribute, each in its own notation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sources.project import write
+from tilewright.sources.front_end import read_source
+from tilewright.sources.source import SourceError
+
+FORMS = {
+    "k.cu": "[[tile_export({})]] __device__ float f(float x) {{ return x; }}\n",
+    "k.rs": "use cuda_device::tile_export;\n#[tile_export({})]\npub fn f(x: f32) -> f32 {{ x }}\n",
+}
+
+
+def message(root: Path, name: str, argument: str) -> str:
+    write(root, {name: FORMS[name].format(argument)})
+    with pytest.raises(SourceError) as caught:
+        read_source(root / name, root=root, library="sample")
+    return str(caught.value)
+
+
+LONG = "1_" * 1000 + "x"
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize(
+    "argument", [f"tile_shape({LONG})", f"name = a{LONG}", f'tile_shape = "{"1" * 2000}"', f"a{LONG} = 1"]
+)
+def test_a_long_argument_is_quoted_in_part(name: str, argument: str, tmp_path: Path) -> None:
+    said = message(tmp_path, name, argument)
+    shown = [line for line in said.splitlines() if not line.startswith("    ")]
+    assert max(map(len, shown)) < 200
+    assert "..." in shown[0]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_list_that_is_not_assigned_is_offered_as_a_list(name: str, tmp_path: Path) -> None:
+    offered = {"k.cu": 'arch = {"sm_90"}', "k.rs": 'arch = ["sm_90"]'}[name]
+    assert message(tmp_path, name, 'arch("sm_90")').endswith(f"  hint: {offered}")
+    write(tmp_path, {name: FORMS[name].format(offered)})
+    source = read_source(tmp_path / name, root=tmp_path, library="sample")
+    assert source.exports.exports[0].arch == ("sm_90",)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_size_in_quotes_is_offered_without(name: str, tmp_path: Path) -> None:
+    assert message(tmp_path, name, 'tile_shape = "64"').endswith("  hint: tile_shape = 64")

@@ -1,0 +1,347 @@
+// Runs a launch: one fiber a thread of a threadgroup, threadgroups one after another. Compiled without sanitizers; it
+// tells them about fibers and about the order that barriers make. Copies nothing by memcpy, which TSan would see.
+#include <cstdarg>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "tw_runtime.h"
+
+#define WEAK extern "C" __attribute__((weak))
+WEAK void *__tsan_create_fiber(unsigned);
+WEAK void *__tsan_get_current_fiber();
+WEAK void __tsan_switch_to_fiber(void *, unsigned);
+WEAK void __tsan_destroy_fiber(void *);
+WEAK void __tsan_acquire(void *);
+WEAK void __tsan_release(void *);
+WEAK void __sanitizer_start_switch_fiber(void **, const void *, size_t);
+WEAK void __sanitizer_finish_switch_fiber(void *, const void **, size_t *);
+
+namespace {
+
+constexpr size_t STACK = 256 * 1024, PAGE = 4096, THREADGROUP_BYTES = 32768;
+enum class State { ready, waiting, done };
+
+struct Fiber {
+  ucontext_t context;
+  unsigned char *stack;
+  void *tsan, *fake;
+  State state;
+  tw::Scope scope;
+  const char *what;
+  int line;
+  unsigned exchanges;
+  tw::Place place;
+};
+
+struct Block { unsigned key; size_t bytes; unsigned char *memory; };
+struct Slots { alignas(16) unsigned char lane[2][32][64]; };
+
+std::vector<Fiber> fibers;
+std::vector<unsigned char *> stacks;
+std::vector<Block> blocks, spare;
+std::vector<Slots> exchanged;
+char *tokens;
+char launch_token, end_token;
+Fiber *current;
+ucontext_t scheduler;
+void *scheduler_tsan, *scheduler_fake;
+const void *scheduler_stack;
+size_t scheduler_size;
+void **kernel_slots;
+int kernel_number;
+unsigned chosen_seed;
+bool multiply_reading, has_tsan;
+
+unsigned char *mapped(size_t bytes) {
+  long address = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address < 0 && address > -4096) { tw::fail("no memory for %zu bytes", bytes); }
+  return reinterpret_cast<unsigned char *>(address);
+}
+
+void copy(void *to, const void *from, size_t bytes) {
+  volatile unsigned char *target = static_cast<volatile unsigned char *>(to);
+  const unsigned char *source = static_cast<const unsigned char *>(from);
+  for (size_t at = 0; at < bytes; ++at) { target[at] = source[at]; }
+}
+
+void entered(void *fake) {
+  if (__sanitizer_finish_switch_fiber) { __sanitizer_finish_switch_fiber(fake, &scheduler_stack, &scheduler_size); }
+}
+
+void to_scheduler(bool ends) {
+  Fiber *self = current;
+  if (__sanitizer_start_switch_fiber) {
+    __sanitizer_start_switch_fiber(ends ? nullptr : &self->fake, scheduler_stack, scheduler_size);
+  }
+  if (has_tsan) { __tsan_switch_to_fiber(scheduler_tsan, 1); }
+  swapcontext(&self->context, &scheduler);
+  entered(self->fake);
+}
+
+void body() {
+  entered(nullptr);
+  if (has_tsan) { __tsan_acquire(&launch_token); }
+  tw::call(kernel_number, kernel_slots);
+  if (has_tsan) { __tsan_release(&end_token); }
+  current->state = State::done;
+  to_scheduler(true);
+}
+
+void resume(Fiber &fiber) {
+  current = &fiber;
+  if (__sanitizer_start_switch_fiber) { __sanitizer_start_switch_fiber(&scheduler_fake, fiber.stack, STACK); }
+  if (has_tsan) { __tsan_switch_to_fiber(fiber.tsan, 1); }
+  swapcontext(&scheduler, &fiber.context);
+  if (__sanitizer_finish_switch_fiber) { __sanitizer_finish_switch_fiber(scheduler_fake, nullptr, nullptr); }
+}
+
+bool all_wait(size_t first, size_t count, tw::Scope scope) {
+  const Fiber &head = fibers[first];
+  for (size_t at = first; at < first + count; ++at) {
+    const Fiber &each = fibers[at];
+    if (each.state != State::waiting || each.scope != scope || each.line != head.line || each.what != head.what) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void release(size_t first, size_t count) {
+  for (size_t at = first; at < first + count; ++at) { fibers[at].state = State::ready; }
+}
+
+void stuck() {
+  unsigned returned = 0, elsewhere = 0;
+  const Fiber *waiting = nullptr;
+  for (const Fiber &each : fibers) {
+    if (each.state == State::done) { ++returned; }
+    if (each.state == State::waiting && (!waiting || each.scope > waiting->scope)) { waiting = &each; }
+  }
+  for (const Fiber &each : fibers) {
+    elsewhere += each.state == State::waiting && (each.line != waiting->line || each.what != waiting->what);
+  }
+  const char *reach = waiting->scope == tw::threadgroup_scope ? "every thread" : "every lane of its simdgroup";
+  tw::fail("%s at line %d is not reached by %s (%u have returned, %u wait elsewhere)", waiting->what, waiting->line,
+           reach, returned, elsewhere);
+}
+
+std::vector<unsigned> visit_order(unsigned count, unsigned order) {
+  std::vector<unsigned> places(count);
+  for (unsigned at = 0; at < count; ++at) { places[at] = order == 1 ? count - 1 - at : at; }
+  unsigned state = 2654435769u * (chosen_seed + 1);
+  for (unsigned at = count; order == 2 && at > 1; --at) {
+    state = state * 1664525u + 1013904223u;
+    std::swap(places[at - 1], places[(state >> 8) % at]);
+  }
+  return places;
+}
+
+void run_group(const unsigned *groups, const unsigned *threads, const unsigned *group, unsigned order) {
+  const unsigned count = threads[0] * threads[1] * threads[2];
+  fibers.assign(count, Fiber());
+  if (has_tsan) { stacks.clear(); }
+  while (stacks.size() < count) { stacks.push_back(mapped(STACK)); }
+  exchanged.resize((count + 31) / 32);
+  for (Block &each : blocks) {
+    if (!has_tsan) { spare.push_back(each); }
+  }
+  blocks.clear();
+  tokens = reinterpret_cast<char *>(mapped(PAGE));
+  for (unsigned at = 0; at < count; ++at) {
+    Fiber &fiber = fibers[at];
+    fiber.stack = stacks[at];
+    tw::Place &place = fiber.place;
+    for (int axis = 0; axis < 3; ++axis) {
+      place.groups[axis] = groups[axis];
+      place.threads[axis] = threads[axis];
+      place.group[axis] = group[axis];
+    }
+    place.local[0] = at % threads[0];
+    place.local[1] = at / threads[0] % threads[1];
+    place.local[2] = at / threads[0] / threads[1];
+    place.linear = at;
+    place.lane = at % 32;
+    place.subgroup = at / 32;
+    place.subgroups = (count + 31) / 32;
+    place.lanes = count - at / 32 * 32 < 32 ? count - at / 32 * 32 : 32;
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack;
+    fiber.context.uc_stack.ss_size = STACK;
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, body, 0);
+    if (has_tsan) { fiber.tsan = __tsan_create_fiber(0); }
+  }
+  const std::vector<unsigned> visited = visit_order(count, order);
+  for (;;) {
+    for (unsigned at : visited) {
+      if (fibers[at].state == State::ready) { resume(fibers[at]); }
+    }
+    size_t done = 0;
+    for (const Fiber &each : fibers) { done += each.state == State::done; }
+    if (done == count) { break; }
+    bool released = false;
+    for (unsigned first = 0; first < count; first += 32) {
+      const unsigned lanes = fibers[first].place.lanes;
+      if (all_wait(first, lanes, tw::simdgroup_scope)) {
+        release(first, lanes);
+        released = true;
+      }
+    }
+    if (!released && all_wait(0, count, tw::threadgroup_scope)) {
+      release(0, count);
+      released = true;
+    }
+    if (!released) { stuck(); }
+  }
+  for (Fiber &each : fibers) {
+    if (has_tsan) { __tsan_destroy_fiber(each.tsan); }
+  }
+  if (!has_tsan) { munmap(tokens, PAGE); }
+}
+
+void outside(int) {
+  static const char text[] = "msl-check: access outside a buffer (guard page)\n";
+  if (write(2, text, sizeof text - 1) < 0) { _exit(98); }
+  _exit(97);
+}
+
+struct Buffer { unsigned char *memory; size_t bytes; const char *file; };
+
+// The contents of a file in memory that ends at an inaccessible page, or exactly sized for a sanitizer.
+Buffer loaded(const char *file, bool guarded) {
+  FILE *stream = fopen(file, "rb");
+  if (!stream) { tw::fail("no file %s", file); }
+  fseek(stream, 0, SEEK_END);
+  const size_t bytes = size_t(ftell(stream));
+  rewind(stream);
+  unsigned char *memory;
+  if (guarded) {
+    const size_t pages = (bytes + PAGE - 1) / PAGE * PAGE;
+    unsigned char *base = mapped(pages + 2 * PAGE);
+    mprotect(base, PAGE, PROT_NONE);
+    mprotect(base + PAGE + pages, PAGE, PROT_NONE);
+    memory = base + PAGE + pages - bytes;
+  } else {
+    memory = static_cast<unsigned char *>(malloc(bytes));
+  }
+  if (fread(memory, 1, bytes, stream) != bytes) { tw::fail("cannot read %s", file); }
+  fclose(stream);
+  return {memory, bytes, file};
+}
+
+}  // namespace
+
+namespace tw {
+
+const Place &here() { return current->place; }
+unsigned seed() { return chosen_seed; }
+bool multiply_adds() { return multiply_reading; }
+
+void meet(Scope scope, const char *what, bool orders_memory, int line) {
+  char *token = scope == threadgroup_scope ? tokens : tokens + 64 + current->place.subgroup;
+  if (has_tsan && orders_memory) { __tsan_release(token); }
+  current->state = State::waiting;
+  current->scope = scope;
+  current->what = what;
+  current->line = line;
+  to_scheduler(false);
+  if (has_tsan && orders_memory) { __tsan_acquire(token); }
+}
+
+void exchange(const void *mine, unsigned bytes, void *all, const char *what, int line) {
+  if (bytes > 64) { fail("%s at line %d exchanges %u bytes", what, line, bytes); }
+  Fiber *self = current;
+  if (self->place.lanes != 32) { fail("%s at line %d in a simdgroup of %u lanes", what, line, self->place.lanes); }
+  auto &slots = exchanged[self->place.subgroup].lane[self->exchanges++ & 1];
+  copy(slots[self->place.lane], mine, bytes);
+  meet(simdgroup_scope, what, false, line);
+  for (unsigned lane = 0; lane < 32; ++lane) { copy(static_cast<char *>(all) + lane * bytes, slots[lane], bytes); }
+}
+
+void *storage(unsigned key, size bytes, int line) {
+  size_t total = bytes;
+  for (const Block &each : blocks) {
+    if (each.key == key) { return each.memory; }
+    total += each.bytes;
+  }
+  if (total > THREADGROUP_BYTES) { fail("threadgroup storage at line %d makes %zu bytes of 32768", line, total); }
+  Block found{key, bytes, nullptr};
+  for (Block &each : spare) {
+    if (each.memory && each.bytes == bytes) {
+      found.memory = each.memory;
+      each.memory = nullptr;
+      break;
+    }
+  }
+  if (!found.memory) { found.memory = mapped(bytes); }
+  for (size_t at = 0; at < bytes; ++at) { static_cast<volatile unsigned char *>(found.memory)[at] = 0xff; }
+  blocks.push_back(found);
+  return found.memory;
+}
+
+void fail(const char *format, ...) {
+  va_list words;
+  va_start(words, format);
+  fputs("msl-check: ", stderr);
+  vfprintf(stderr, format, words);
+  fputs("\n", stderr);
+  va_end(words);
+  fflush(stderr);
+  _exit(96);
+}
+
+}  // namespace tw
+
+// Words: kernel, thread order (0 forward, 1 backward, 2 permuted), seed, reading of multiply (0 overwrites), three
+// counts of threadgroups, three of threads, then a file and an offset in bytes for each slot.
+int main(int count, char **words) {
+  if (count < 11) { return 95; }
+  unsigned numbers[10];
+  for (int at = 0; at < 10; ++at) { numbers[at] = unsigned(strtoul(words[1 + at], nullptr, 10)); }
+  kernel_number = int(numbers[0]);
+  chosen_seed = numbers[2];
+  multiply_reading = numbers[3] != 0;
+  has_tsan = __tsan_create_fiber != nullptr;
+  const bool sanitized = has_tsan || __sanitizer_start_switch_fiber != nullptr;
+  if (!sanitized) {
+    static unsigned char handler_stack[65536];
+    stack_t alternate{};
+    alternate.ss_sp = handler_stack;
+    alternate.ss_size = sizeof handler_stack;
+    sigaltstack(&alternate, nullptr);
+    struct sigaction action {};
+    action.sa_handler = outside;
+    action.sa_flags = SA_ONSTACK;
+    sigaction(SIGSEGV, &action, nullptr);
+  }
+  std::vector<Buffer> buffers;
+  std::vector<void *> slots;
+  for (int at = 11; at + 1 < count; at += 2) {
+    buffers.push_back(loaded(words[at], !sanitized));
+    slots.push_back(buffers.back().memory + strtoul(words[at + 1], nullptr, 10));
+  }
+  kernel_slots = slots.data();
+  if (has_tsan) {
+    scheduler_tsan = __tsan_get_current_fiber();
+    __tsan_release(&launch_token);
+  }
+  const unsigned *groups = numbers + 4, *threads = numbers + 7;
+  for (unsigned linear : visit_order(groups[0] * groups[1] * groups[2], numbers[1])) {
+    const unsigned group[3] = {linear % groups[0], linear / groups[0] % groups[1], linear / groups[0] / groups[1]};
+    run_group(groups, threads, group, numbers[1]);
+  }
+  if (has_tsan) { __tsan_acquire(&end_token); }
+  for (const Buffer &each : buffers) {
+    FILE *stream = fopen(each.file, "wb");
+    if (!stream || fwrite(each.memory, 1, each.bytes, stream) != each.bytes) { tw::fail("cannot write %s", each.file); }
+    fclose(stream);
+  }
+  return 0;
+}

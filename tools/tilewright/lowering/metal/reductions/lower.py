@@ -1,0 +1,76 @@
+"""A row program to its artifact: proof, plan, text. MSL 3.0. Spec: Native SIMD-group reductions."""
+
+from __future__ import annotations
+
+from tilewright.lowering.artifact import DeviceArtifact
+from tilewright.lowering.errors import LoweringError
+from tilewright.lowering.metal.device import MetalDevice, device_problems
+from tilewright.lowering.metal.function_checks import MAX_THREADS, fault
+from tilewright.lowering.metal.reductions.analysis import Row, row_program
+from tilewright.lowering.metal.reductions.plan import Plan, PlannerOptions, plan, planner_problems
+from tilewright.lowering.metal.reductions.rows import emit_rows
+from tilewright.lowering.metal.signature import artifact_of
+from tilewright.lowering.options import CompileOptions
+from tilewright.problem import Problem
+from tilewright.tileir.graph import Function
+
+DEFAULT_MAX_THREADS = 256
+
+
+def lower_rows(
+    function: Function, options: CompileOptions, device: MetalDevice, planner: PlannerOptions | None = None
+) -> DeviceArtifact | list[Problem]:
+    """The row program of a verified function, or why it is none.
+
+    LoweringError for planner options that are wrong in themselves; they are a mistake of the caller on any kernel.
+    """
+    limits = planner or planner_options(options, device)
+    refused = list(planner_problems(limits))
+    if refused:
+        raise LoweringError(refused)
+    proof = row_program(function)
+    if not isinstance(proof, Row):
+        return proof
+    mapped = plan(proof.work, limits)
+    chosen = mapped.chosen
+    if chosen is None:
+        return [no_mapping(function, mapped)]
+    groups = -(-proof.work.programs // chosen.packing)
+    problems = list(
+        device_problems(
+            function.name, device, metal4=False, subgroups=True, threads=chosen.threads, memory=chosen.shared_bytes
+        )
+    )
+    if groups * chosen.threads > MAX_THREADS:
+        what = f"{groups} threadgroups of {chosen.threads} threads: grid times threads overflows int32"
+        problems.append(fault(function, what, "grid-overflow"))
+    if problems:
+        return problems
+    try:
+        source = emit_rows(function, proof, chosen)
+    except LoweringError as error:
+        return list(error.problems)
+    return artifact_of(
+        function,
+        source,
+        (groups, 1, 1),
+        (chosen.threads, 1, 1),
+        f"metal SIMD-group rows, tree order: {chosen.subgroups} SIMD-groups a row, {chosen.packing} rows a threadgroup, "
+        f"{chosen.striped_scalars} striped scalars a worker, {chosen.shared_bytes} shared bytes, uncalibrated score "
+        f"{chosen.score:g} of {len(mapped.candidates)} candidates, {len(mapped.rejected)} rejected, fast math off",
+    )
+
+
+def planner_options(options: CompileOptions, device: MetalDevice) -> PlannerOptions:
+    """The planner's limits on that device; an exact thread count may go beyond the default width."""
+    most = min(DEFAULT_MAX_THREADS, device.max_threads)
+    exact = options.threads_per_group
+    return PlannerOptions(max_threads=max(most, exact), threadgroup_memory=device.threadgroup_memory, threads=exact)
+
+
+def no_mapping(function: Function, mapped: Plan) -> Problem:
+    """B117, B118: every candidate with its reason."""
+    reasons = "; ".join(
+        f"{each.subgroups} SIMD-groups, {each.packing} rows: {each.rejected}" for each in mapped.rejected
+    )
+    return fault(function, f"no mapping of the rows is legal: {reasons}", "row-plan", "use a shorter row")

@@ -1,0 +1,1 @@
+"""Packages: built tile libraries as reproducible archives and wheels that other builds install, and their check."""
