@@ -38,6 +38,7 @@ EXTRAS = {
         "import-linter>=2.1",
         "nvidia-cuda-nvdisasm~=13.5.0",
         "ninja>=1.11",
+        "meson>=1.4",
         "cuda-tile>=1.7",
     ],
 }

@@ -61,6 +61,14 @@ def test_eviction_goes_by_recorded_use_not_by_the_time_of_files(store: LocalStor
     assert store.trim(250) == Contents(0, 0, 0)
 
 
+def test_uses_within_one_second_are_told_apart_and_broken_notes_do_no_harm(store: LocalStore) -> None:
+    for number, name in enumerate(("second", "first", "third")):
+        put(store, name, used=1000.0 + {"first": 0.1, "second": 0.2, "third": 0.3}[name], a=bytes([number]) * 100)
+    (store.folder / "uses/broken").write_bytes(b"\xff\n\nnonsense\n12\nnan x\n")
+    store.trim(200)
+    assert [store.entry(key(name)) is not None for name in ("first", "second", "third")] == [False, True, True]
+
+
 def test_an_entry_whose_use_nobody_noted_goes_first(store: LocalStore) -> None:
     put(store, "noted", used=1.0, a=b"x" * 100)
     store.store(key("unnoted"), *outputs(a=b"y" * 100))

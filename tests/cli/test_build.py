@@ -151,12 +151,59 @@ def test_parametric_exports_are_left_out_and_named(project: Path, run: Run) -> N
     assert "relu_any" in [each["name"] for each in description["exports"]]
 
 
+def test_listed_sizes_are_shipped_and_the_interface_names_none(project: Path, run: Run) -> None:
+    (project / "any.cu").write_text(
+        "[[tile_export]] __device__ float relu_any(float x) { return x > 0.f ? x : 0.f; }\n"
+        "[[tile_export(tile_shapes = {32})]] __device__ void twice_any(float& x) { x += x; }\n"
+    )
+    outcome = run("build", "any.cu", "--arch", "sm_120", "--tile-shapes", "128,64,128", "--print")
+    assert outcome.code == 0, outcome.err
+    assert "Left out" not in outcome.out
+    assert "@relu_any<[N: index]>(%x: !cuda_tile.tile<[N]xf32>" in outcome.out
+    assert "__N" not in outcome.out
+    folder = project / "build/sm_120/any"
+    description = json.loads((folder / "any.tileexports.json").read_bytes())
+    assert [each["tile_shapes"] for each in description["exports"]] == [[64, 128], [32]]
+    shown = run("inspect", str(folder / "any.tilelib"))
+    assert (
+        "@relu_any_impl implements @relu_any: each thread alone, every architecture, in tiles of 64, 128" in shown.out
+    )
+    assert "every architecture, in tiles of 32 elements" in shown.out
+    record = json.loads(run("inspect", "--json", str(folder / "any.tilelib")).out)
+    assert [each["tile_shapes"] for each in record["implementations"]] == [[64, 128], [32]]
+
+    before = {kind: (folder / f"any.{kind}").read_bytes() for kind in ("iface.tilebc", "impl.tilebc", "ltoir")}
+    assert run("build", "any.cu", "--arch", "sm_120", "--tile-shapes", "64,128,256").code == 0
+    changed = {kind for kind, data in before.items() if (folder / f"any.{kind}").read_bytes() != data}
+    assert changed == {"ltoir"}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said", "hint"),
+    [
+        ("64,100", "`100` is no tile size", "--tile-shapes 64,128"),
+        ("64,,128", "`` is no tile size", "commas stand between them"),
+        ("0", "`0` is no tile size", "a power of two up to 16777216"),
+        ("33554432", "`33554432` is no tile size", "a power of two up to 16777216"),
+        ("9" * 5000, "is no tile size", "a power of two"),
+        ("16,64", "`sum_any`: the listed size 16 does not fill whole warps", "its own: `tile_shapes = {32, 64}`"),
+    ],
+)
+def test_sizes_that_cannot_be(project: Path, run: Run, sizes: str, said: str, hint: str) -> None:
+    (project / "any.cu").write_text('[[tile_export(sync = "warp")]] __device__ float sum_any(float x) { return x; }\n')
+    outcome = run("build", "any.cu", "--arch", "sm_120", "--tile-shapes", sizes)
+    assert outcome.code == 1
+    assert said in outcome.err
+    assert hint in outcome.err
+    assert not (project / "build").exists()
+
+
 def test_only_parametric_exports_make_no_static_library(project: Path, run: Run) -> None:
     (project / "any.cu").write_text("[[tile_export]] __device__ float relu_any(float x) { return x; }\n")
     outcome = run("build", "any.cu", "--arch", "sm_120")
     assert outcome.code == 1
     assert outcome.err.startswith("any.cu:1:")
-    assert "the static library of `any` would be empty: no export names a tile_shape" in outcome.err
+    assert "the static library of `any` would be empty: no export has a tile size" in outcome.err
     assert not (project / "build").exists()
 
 

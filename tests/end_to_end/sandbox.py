@@ -99,6 +99,8 @@ _STEPS = (
     ("program", re.compile(r"Compiling tile program ")),
     ("verification", re.compile(r"Preparing the verification of ")),
     ("link", re.compile(r"Linking ")),
+    ("capture", re.compile(r"Capturing ")),
+    ("shader", re.compile(r"Compiling tile shader ")),
 )
 
 

@@ -186,6 +186,25 @@ def test_a_package_is_made_when_asked_for_follows_edits_and_is_cleaned(small: Sa
     assert not (small.folder / archive).exists()
 
 
+def test_dependencies_on_and_of_a_package_are_kept(small: Sandbox) -> None:
+    small.edit("SConstruct", "env.TilePackage", "package = env.TilePackage")
+    more = """
+env.Depends(package, "date.txt")
+env.Command("sent", package, Copy("$TARGET", "$SOURCE"))
+env.Install("installed", package)
+"""
+    small.write({"SConstruct": small.read("SConstruct").decode() + more, "date.txt": "today\n"})
+    run = small.scons("arch=sm_120")
+    assert run.code == 0, run
+    archive = small.read("build/packages/tilelib_relu-1.0.zip")
+    assert small.read("sent") == small.read("installed/tilelib_relu-1.0.zip") == archive
+    assert small.scons("arch=sm_120").up_to_date()
+    small.write({"date.txt": "tomorrow\n"})
+    again = small.scons("arch=sm_120").out
+    assert "Packing" in again
+    assert "Copy(" not in again  # the package kept its bytes
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

@@ -73,7 +73,11 @@ def exports(draw: st.DrawFn, name: str, symbol: str, function: str) -> TileExpor
         )
     arch = draw(st.lists(st.sampled_from(ARCHITECTURES), max_size=3, unique=True))
     bound = draw(st.none() | st.integers(0, 2**40))
-    return TileExport(name, symbol, function, tuple(parameters), tile_shape, sync, tuple(arch), draw(docs()), bound)
+    listed = draw(st.lists(exponents, max_size=3, unique=True)) if tile_shape is None else []
+    sizes = tuple(2**exponent for exponent in listed)
+    return TileExport(
+        name, symbol, function, tuple(parameters), tile_shape, sync, tuple(arch), draw(docs()), bound, sizes
+    )
 
 
 @st.composite
@@ -136,6 +140,7 @@ def broad_exports(draw: st.DrawFn) -> TileExport:
             st.lists(st.sampled_from(("sm_90", "sm_120a", "sm_1", "SM_120", "")), max_size=2).map(tuple),
             st.sampled_from(("", "text\n", "bell\a", "\u202e")),
             st.sampled_from((None, -1, 0, 4)),
+            st.lists(st.sampled_from((-8, 0, 1, 32, 64, 96, 2**24 + 1, 2**25)), max_size=3).map(tuple),
         )
     )
 

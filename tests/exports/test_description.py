@@ -238,8 +238,20 @@ def test_the_schema_names_every_field_and_element_type() -> None:
         ("ParameterRecord", document["exports"][0]["parameters"][0]),
     ):
         assert records[record]["required"] == list(fields)
-        assert [name for name in records[record]["properties"] if name != "max_ulps"] == list(fields)
+        required = [name for name in records[record]["properties"] if name not in ("max_ulps", "tile_shapes")]
+        assert required == list(fields)
         assert records[record]["additionalProperties"] is False
+
+
+def test_only_an_export_with_listed_sizes_writes_them() -> None:
+    listed = ExportSet("tilelib_relu", (replace(RELU, tile_shape=None, tile_shapes=(128, 64)),))
+    data = write_description(listed)
+    assert json.loads(data)["exports"][0]["tile_shapes"] == [128, 64]
+    assert b"tile_shapes" not in write_description(LIBRARY)
+    assert parse_description(data, "a.json") == listed
+    none = json.loads(data)
+    none["exports"][0]["tile_shapes"] = []
+    assert parse_description(json.dumps(none).encode(), "a.json").unlisted()
 
 
 def test_only_an_export_with_an_error_bound_writes_one() -> None:

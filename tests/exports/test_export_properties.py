@@ -41,6 +41,7 @@ def legal_export(export: TileExport) -> bool:
     lanes = 32 if export.sync is Sync.WARP else 1
     legal_sizes = [2**exponent for exponent in range(25)]
     sizes = legal_sizes[-1:] if export.tile_shape is None else [export.tile_shape]
+    listed = [lanes * footprint * count for footprint in footprints if footprint > 0 for count in legal_sizes]
     return (
         re.fullmatch("i*o+i*", letters) is not None
         and len(footprints) == 1
@@ -48,6 +49,9 @@ def legal_export(export: TileExport) -> bool:
         and any(
             lanes * footprint * count == sizes[0] for footprint in footprints if footprint > 0 for count in legal_sizes
         )
+        and not (export.tile_shape is not None and export.tile_shapes)
+        and {*export.tile_shapes} <= {*listed} & {*legal_sizes}
+        and len({*export.tile_shapes}) == len(export.tile_shapes)
         and len(set(names)) == len(names)
         and all(map(legal_name, names))
         and slots in ([], list(export.parameters[-1:]))
@@ -116,6 +120,7 @@ def unchecked(exports: ExportSet) -> dict[str, Any]:
         parameters = [record(parameter) for parameter in export.parameters]
         fields = {"name": export.name, "symbol": export.symbol, "function": export.function, "doc": export.doc}
         fields |= {"tile_shape": export.tile_shape, "sync": export.sync.value, "arch": list(export.arch)}
+        fields |= {"tile_shapes": list(export.tile_shapes)} if export.tile_shapes else {}
         members.append({**fields, "parameters": parameters})
     return {"schema": 1, "library": exports.library, "exports": members}
 

@@ -132,13 +132,19 @@ def test_only_exports_with_a_tile_size_are_shipped() -> None:
     assert shipped(mixed).exports == THREE.exports
 
 
+def test_parametric_exports_with_listed_sizes_are_shipped_as_they_are() -> None:
+    listed = replace(elementwise("relu_any", tile_shape=None), tile_shapes=(64, 128))
+    mixed = ExportSet("m", (listed, elementwise("other_any", tile_shape=None), *THREE.exports))
+    assert shipped(mixed).exports == (listed, *THREE.exports)
+
+
 def test_a_library_that_would_be_empty_is_an_error_with_a_place() -> None:
     export = replace(elementwise("relu_any", tile_shape=None), where=Place("m.cu", 3, 1))
     with pytest.raises(LibraryError) as caught:
         shipped(ExportSet("m", (export,)))
     assert str(caught.value) == (
-        "m.cu:3:1: error: the static library of `m` would be empty: no export names a tile_shape\n"
-        "  hint: give an export its tile size: tile_shape = 128"
+        "m.cu:3:1: error: the static library of `m` would be empty: no export has a tile size\n"
+        "  hint: give an export its size, tile_shape = 128, or list sizes for the build, tile_shapes=[64, 128]"
     )
     with pytest.raises(LibraryError, match="would be empty"):
         shipped(ExportSet("m", ()))

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from lowering.emulation import build, launch
-from lowering.evidence_cases import GUARD, arguments, cases, worst
+from lowering.evidence_cases import GUARD, Case, arguments, cases, worst
+from lowering.random_programs import random_program
 from tilewright.lowering.cuda.lower import lower
 from tilewright.lowering.options import CompileOptions
 from tilewright.tileir.interpreter.run import evaluate
@@ -27,14 +28,28 @@ def test_emitted_code_computes_what_the_interpreter_does(family, tmp_path):
         lower(function, CompileOptions(threads_per_group=case.threads))
         for function, case in zip(functions, chosen, strict=True)
     ]
-    program = build(artifacts, tmp_path)
+    check(chosen, functions, artifacts, tmp_path)
+
+
+@pytest.mark.parametrize("first", [0, 60])
+def test_random_programs_compute_what_the_interpreter_does(first, tmp_path):
+    functions = [random_program(seed) for seed in range(first, first + 60)]
+    artifacts = [lower(function) for function in functions]
+    chosen = [Case(function.name, lambda f=function: f, 1e-4) for function in functions]
+    assert 5 < sum("element grid" in artifact.realization for artifact in artifacts) < 55
+    check(chosen, functions, artifacts, tmp_path)
+
+
+def check(chosen, functions, artifacts, folder):
+    """Every argument and every guard element of every case, with aligned and with odd offsets."""
+    program = build(artifacts, folder)
     for number, (case, function, artifact) in enumerate(zip(chosen, functions, artifacts, strict=True)):
         given = arguments(function, case, seed=11)
         expected = evaluate(function, given)
         for shift in (20, 19):
             offsets = [shift + (slot if shift % 4 else 0) for slot in range(len(artifact.buffer_arguments))]
             memory = [guarded(given[slot], at) for slot, at in zip(artifact.buffer_arguments, offsets, strict=True)]
-            after = launch(program, number, memory, offsets, tmp_path)
+            after = launch(program, number, memory, offsets, folder)
             for slot, parameter in enumerate(artifact.buffer_arguments):
                 size, offset = given[parameter].size, offsets[slot]
                 band = np.concatenate([after[slot][:offset], after[slot][offset + size :]])

@@ -257,3 +257,35 @@ def test_the_command_verifies_and_unpacks_only_what_is_sound(
     hostile = run("verify-package", str(file), "--extract", str(tmp_path / "other"))
     assert (hostile[0], "leads out of the package" in hostile[2]) == (1, True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "three.zip"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["relu"], "error: `tilewright package` needs a version\n  hint: --version 1.0\n"),
+        (["re-lu", "--version", "1.0"], "error: `re-lu` cannot name a package"),
+        (["relu", "--version", "1.0"], "error: the package `relu` holds no tile library"),
+        (
+            ["relu", "--version", "1.0", "--library", "relu.tilelib"],
+            "error: `--library relu.tilelib` names no architecture and file\n"
+            "  hint: --library sm_120=build/relu.tilelib\n",
+        ),
+        (["relu", "--version", "1.0", "--library", "sm_90=absent.tilelib"], "error: cannot read `absent.tilelib`"),
+        (["relu", "--version", "1.0", "--library", "x=absent.tilelib"], "error:"),
+        (
+            ["relu", "--version", "1.0", "--add", "relu.tilelib"],
+            "error: `relu.tilelib` is of one architecture\n  hint: --library sm_120=relu.tilelib\n",
+        ),
+    ],
+)
+def test_the_command_that_packs_tells_what_is_wrong(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    expected: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["package", *words]) == 1
+    assert capsys.readouterr().err.startswith(expected)
+    assert list(tmp_path.iterdir()) == []

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from lowering.evidence_cases import GUARD, Case, arguments, cases, worst
+from lowering.random_programs import random_program
 from tile import kernels as dsl
 from tilewright import runtime
 from tilewright.runtime.device import Device
@@ -30,6 +31,7 @@ from tilewright.runtime.nvrtc import open_nvrtc
 from tilewright.tileir.interpreter.run import evaluate
 
 BAND = 32
+RANDOM_PROGRAMS = 40
 
 
 class Log(logging.Handler):
@@ -90,7 +92,8 @@ def header(driver: CudaDriver, nvrtc: str | None) -> str:
 
 def kernel_rows(device: Device) -> Iterator[tuple[str, bool]]:
     """Each kernel twice with other inputs: aligned views, then views at odd elements; one buffer holds all of them."""
-    for case in cases():
+    random = [Case(f"random-{seed}", lambda seed=seed: random_program(seed), 1e-4) for seed in range(RANDOM_PROGRAMS)]
+    for case in [*cases(), *random]:
         function = case.capture()
         shader = runtime.compile(device, function, threads_per_group=case.threads)
         if not shader:

@@ -11,12 +11,14 @@ from tilewright.scons import signatures
 from tilewright.scons.signatures import (
     bindings_identity,
     bytecode_identity,
+    capture_identity,
     exports_identity,
     library_identity,
     link_identity,
     ltoir_identity,
     mock_identity,
     program_identity,
+    shader_cuda_identity,
     source_digest,
 )
 from tilewright.toolchain.toolkit import Toolkit
@@ -30,6 +32,8 @@ ALL = (
     program_identity,
     link_identity,
     mock_identity,
+    capture_identity,
+    shader_cuda_identity,
 )
 
 
@@ -68,7 +72,7 @@ def test_a_newer_bytecode_version_concerns_descriptions_library_and_programs(too
 @pytest.mark.parametrize(
     ("name", "concerned"),
     [
-        ("nvrtc", {"ltoir_identity", "mock_identity"}),
+        ("nvrtc", {"ltoir_identity", "mock_identity", "shader_cuda_identity"}),
         ("nvcc", {"ltoir_identity", "program_identity"}),
         ("cccl", {"ltoir_identity", "program_identity"}),
         ("runtime", {"ltoir_identity", "program_identity"}),
@@ -100,6 +104,7 @@ def test_a_missing_compiler_still_has_an_identity(toolkit: Toolkit) -> None:
     assert "missing" in ltoir_identity(replace(toolkit, nvrtc=None))
     assert "no tileiras" in library_identity(replace(toolkit, assembler=None))
     assert "missing" in mock_identity(replace(toolkit, nvrtc=None))
+    assert "no NVRTC" in shader_cuda_identity(replace(toolkit, nvrtc=None))
     assert "no nvJitLink" in link_identity(replace(toolkit, nvjitlink=None))
     assert "no nvcc" in program_identity(replace(toolkit, nvcc=None))
 

@@ -47,5 +47,20 @@ def test_a_list_that_is_not_assigned_is_offered_as_a_list(name: str, tmp_path: P
 
 
 @pytest.mark.parametrize("name", FORMS)
+def test_sizes_are_listed_as_the_language_lists(name: str, tmp_path: Path) -> None:
+    offered = {"k.cu": "tile_shapes = {64}", "k.rs": "tile_shapes = [64]"}[name]
+    listed = offered.replace("64", "0x40, 128")
+    assert message(tmp_path, name, "tile_shapes(64)").endswith(f"  hint: {offered}")
+    assert message(tmp_path, name, "tile_shapes = 64").endswith(f"  hint: {offered}")
+    assert message(tmp_path, name, listed.replace("shapes", "shape")).endswith(f"  hint: {listed}")
+    for wrong in ('64, "128"', "", "64, 2 * 64", "-64"):
+        said = message(tmp_path, name, offered.replace("64", wrong))
+        assert "`tile_shapes` is a list of integer literals" in said
+    write(tmp_path, {name: FORMS[name].format(listed)})
+    (export,) = read_source(tmp_path / name, root=tmp_path, library="sample").exports.exports
+    assert (export.tile_shape, export.tile_shapes) == (None, (64, 128))
+
+
+@pytest.mark.parametrize("name", FORMS)
 def test_a_size_in_quotes_is_offered_without(name: str, tmp_path: Path) -> None:
     assert message(tmp_path, name, 'tile_shape = "64"').endswith("  hint: tile_shape = 64")

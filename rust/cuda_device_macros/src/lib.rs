@@ -7,7 +7,7 @@ use proc_macro::TokenStream;
 
 /// Exports a function to tile kernels.
 ///
-/// The arguments are `tile_shape = 128`, `name = "..."`, `symbol = "..."`, `sync = "none"` or `"warp"`,
+/// The arguments are `tile_shape = 128` or `tile_shapes = [64, 128]`, `name = "..."`, `symbol = "..."`, `sync = "none"` or `"warp"`,
 /// `arch = ["sm_120"]` and `max_ulps = 4`. Beside the function stands
 /// `extern "C" fn <function>_impl`, which takes an `in` scalar by value, everything else by pointer, and stores the result
 /// through `<function>_out`.

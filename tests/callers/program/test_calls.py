@@ -43,5 +43,7 @@ def test_a_function_counts_as_left_over_only_beside_a_call() -> None:
     label = "$_Z9call_reluPfS_$relu_impl:\n"
     call = "        /*0110*/                   CALL.REL.NOINC R2 `(_Z9call_reluPfS_) ;\n"
     assert calls_left(call + label, ["relu_impl", "other_impl"]) == ("relu_impl",)
+    sizes = label.replace("_impl", "_impl__N64") + label.replace("_impl", "_impl__N128")
+    assert calls_left(call + sizes, ["relu_impl"]) == ("relu_impl__N64", "relu_impl__N128")
     assert calls_left(label, ["relu_impl"]) == ()
     assert calls_left(call, ["relu_impl"]) == ()

@@ -97,14 +97,16 @@ def test_a_missing_symbol(failing: Failing, relu: Path, repacked: Build) -> None
     assert reason.what == "the library names the implementation `relu_impl`, and its device code does not define it"
 
 
-def test_a_missing_size(failing: Failing, built: Build, repacked: Build) -> None:
-    library = built("sizes", RELU_ANY + "[[tile_export(tile_shape = 128)]] __device__ void w(float& x) { x = 0; }\n")
-    code = (
-        'extern "C" __device__ void relu_any_impl__N128(float x, float *out) { *out = x; }\n'
-        'extern "C" __device__ void w_impl(float *x) { *x = 0; }\n'
+def test_a_size_that_is_not_listed(failing: Failing, built: Build) -> None:
+    library = built("sizes", RELU_ANY.replace("tile_export", "tile_export(tile_shapes = {64, 128})"))
+    reason = explained(failing(parametric_caller("relu_any", 256), library))
+    assert reason.what == (
+        "`relu_any` is called for tiles of 256 elements, for which the library defines no `relu_any_impl__N256`"
     )
-    reason = explained(failing(parametric_caller("relu_any", 256), repacked(library, code)))
-    assert reason.what == "the library has no code for tiles of 256 elements: it defines no `relu_any_impl__N256`"
+    assert reason.hint == (
+        "the library has it for 64, 128; call one of these, or list 256 in the tile_shapes of the library and build it "
+        "again"
+    )
 
 
 def test_a_parametric_export_called_without_its_size(failing: Failing, built: Build, repacked: Build) -> None:

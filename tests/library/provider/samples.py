@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from library.samples import SCALE, elementwise
 from tilewright.device.retarget.header import DATA_LAYOUT, TRIPLE
 from tilewright.exports.model import ExportSet, Sync
@@ -17,10 +15,12 @@ EXPORTS = ExportSet(
         SCALE,
     ),
 )
-PARAMETRIC_SCALE = replace(SCALE, tile_shape=None)
 
 HEAD = f'target datalayout = "{DATA_LAYOUT}"\ntarget triple = "{TRIPLE}"\n'
 TAIL = "!nvvmir.version = !{!0}\n!0 = !{i32 2, i32 0}\n"
+
+
+SHUFFLE = "@llvm.nvvm.shfl.sync.bfly.i32"
 
 
 def _lanes() -> str:
@@ -28,7 +28,7 @@ def _lanes() -> str:
     for offset in (16, 8, 4, 2, 1):
         lines += [
             f"  %bits{offset} = bitcast float {total} to i32",
-            f"  %other{offset} = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %bits{offset}, i32 {offset}, i32 31)",
+            f"  %other{offset} = call i32 {SHUFFLE}(i32 -1, i32 %bits{offset}, i32 {offset}, i32 31)",
             f"  %float{offset} = bitcast i32 %other{offset} to float",
             f"  %sum{offset} = fadd float {total}, %float{offset}",
         ]
@@ -45,7 +45,7 @@ RELU_BODY = """\
 """
 
 IR = f"""{HEAD}
-declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
+declare i32 {SHUFFLE}(i32, i32, i32, i32)
 define void @relu_any_impl(float %x, float* nocapture writeonly %o) #0 {{
 {RELU_BODY}
 define void @relu_impl(float %x, float* %o) {{

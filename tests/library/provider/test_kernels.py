@@ -66,7 +66,7 @@ def kinds() -> ExportSet:
     half = tuple(replace(each, element=ElementType.F16) for each in elementwise("half_any").parameters)
     four = (
         Parameter("x", ElementType.F32, Access.IN, footprint=4),
-        Parameter("o", ElementType.F32, Access.OUT, footprint=4, is_return=True),
+        Parameter("o", ElementType.F32, Access.INOUT, footprint=4),
     )
     return ExportSet(
         "kinds",

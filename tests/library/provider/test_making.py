@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,13 +13,15 @@ import pytest
 
 from library.provider.samples import CUDA, EXPORTS, HEAD, IR, TAIL
 from library.samples import elementwise
+from tilewright.exports.description import ExportError
 from tilewright.exports.model import ExportSet
 from tilewright.library.archive import PayloadKind, read_library
 from tilewright.library.errors import LibraryError
 from tilewright.library.provider.abi import ENTRY, HEADER_VARIABLE, OBSERVED, choose_abi
 from tilewright.library.provider.bodies import code_of_ir
 from tilewright.library.provider.c_compiler import CCompiler, compile_shared, find_c_compiler
-from tilewright.library.provider.making import make_provider, provider_sources
+from tilewright.library.provider.identity import provider_identity
+from tilewright.library.provider.making import RUNTIME, make_provider, provider_sources
 from tilewright.toolchain.toolkit import Toolkit
 
 
@@ -134,6 +137,20 @@ def test_a_library_without_exports_and_an_abi_that_is_not_known_are_refused(
         make_provider(EXPORTS, IR, toolkit=toolkit, compiler=compiler, abi="other")
 
 
+def test_names_that_break_a_rule_never_reach_the_c_compiler(toolkit: Toolkit, compiler: CCompiler) -> None:
+    evil = replace(EXPORTS.exports[0], name='x", system("id"), "')
+    with pytest.raises(ExportError):
+        make_provider(ExportSet("mixed", (evil,)), IR, toolkit=toolkit, compiler=compiler)
+
+
+def test_the_identity_names_sources_and_compiler_and_no_path(compiler: CCompiler) -> None:
+    identity = provider_identity(compiler)
+    assert identity == provider_identity(compiler)
+    assert str(RUNTIME) not in identity
+    assert re.match(r"provider [0-9a-f]{16}, (cc|gcc|clang|Debian|Ubuntu)", identity)
+    assert provider_identity(CCompiler(("false",), "the test")) != identity
+
+
 def test_without_an_assembler_the_error_says_what_to_install(toolkit: Toolkit, compiler: CCompiler) -> None:
     with pytest.raises(LibraryError, match="tileiras is missing"):
         make_provider(EXPORTS, IR, toolkit=replace(toolkit, assembler=None), compiler=compiler)
@@ -163,7 +180,7 @@ def test_a_compiler_that_refuses_is_quoted_whole(compiler: CCompiler) -> None:
     assert "the C compiler could not make `a.so` (exit code 1)" in text
     assert "nonsense" in text
     silent = CCompiler(("true",), "the test")
-    with pytest.raises(LibraryError, match="reported success but wrote no `a.so`"):
+    with pytest.raises(LibraryError, match=r"reported success but wrote no `a\.so`"):
         compile_shared({"a.c": b""}, "a.so", compiler=silent, environ=os.environ)
 
 

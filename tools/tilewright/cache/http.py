@@ -102,6 +102,8 @@ class HttpStore:
                 connection.request(method, self._path + path, data or None, self._headers)
                 response = connection.getresponse()
                 body = _body(response, limit)
+                if watch.late:
+                    raise TimeoutError
             except (http.client.HTTPException, OSError, RemoteFailure) as failure:
                 late = watch.late or isinstance(failure, TimeoutError)
                 self._drop()
@@ -157,7 +159,7 @@ class _Watch:
 def _body(response: http.client.HTTPResponse, limit: int) -> bytes:
     parts: list[bytes] = []
     size = 0
-    while chunk := response.read1(_CHUNK):
+    while chunk := response.read(_CHUNK):
         size += len(chunk)
         if response.status == http.client.OK and size > limit:
             raise RemoteFailure("answers with more than it was asked for")

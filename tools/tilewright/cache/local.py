@@ -84,7 +84,7 @@ class LocalStore:
     def record_uses(self, keys: Mapping[str, float]) -> None:
         """Notes when entries were used (seconds since 1970): eviction goes by these notes, never by a file's time."""
         if keys:
-            text = "".join(f"{when:.0f} {key}\n" for key, when in sorted(keys.items()))
+            text = "".join(f"{when:.3f} {key}\n" for key, when in sorted(keys.items()))
             self._write(self.folder / "uses" / secrets.token_hex(8), text.encode())
 
     def contents(self) -> Contents:
@@ -153,7 +153,7 @@ class LocalStore:
             with suppress(OSError):
                 for line in journal.read_text(encoding="ascii", errors="replace").splitlines():
                     when, _, key = line.partition(" ")
-                    if when.isdigit():
+                    with suppress(ValueError):
                         last[key] = max(last.get(key, 0.0), float(when))
         if len(journals) > JOURNALS:
             present = set(self._keys())

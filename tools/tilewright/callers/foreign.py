@@ -17,6 +17,7 @@ from tilewright.device.workers import Workers
 from tilewright.exports.abi import NativeParameter, native_parameters, prototype
 from tilewright.exports.elements import ElementType
 from tilewright.exports.model import ExportSet, Parameter, TileExport
+from tilewright.exports.sizes import linked
 from tilewright.problem import Place, Problem, render
 from tilewright.toolchain.toolkit import Toolkit
 
@@ -82,6 +83,7 @@ def probe_library(
     ltoir: bytes, exports: ExportSet, *, name: str, toolkit: Toolkit, workers: Workers, arch: str = ""
 ) -> ForeignReport:
     """Probes LTOIR of any compiler against a description; `arch` defaults to the one it was made for."""
+    exports = linked(exports)
     try:
         arch = arch or f"sm_{read_header(ltoir).arch}"
     except DeviceError as error:

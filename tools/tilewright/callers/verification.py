@@ -17,9 +17,11 @@ from tilewright.callers.oracle.host import host_oracle
 from tilewright.callers.oracle.reference import Reference, ReferenceOracle
 from tilewright.device import signatures
 from tilewright.device.module import DeviceModule
+from tilewright.device.sizes import with_sizes
 from tilewright.device.workers import Workers
 from tilewright.exports.abi import prototype
 from tilewright.exports.model import ExportSet, TileExport
+from tilewright.exports.sizes import own_name
 from tilewright.problem import Place, Problem
 from tilewright.toolchain.toolkit import Toolkit
 
@@ -39,14 +41,15 @@ def make_bundle(
     references_file: str = "",
     oracle: Oracle | None = None,
 ) -> Bundle:
-    """The bundle of a library for `arch` (`sm_90`): every export, a parametric one with a tile size of the check's.
+    """The bundle of a library for `arch` (`sm_90`): every export, a parametric one in each listed size.
 
     `ltoir` is the library's device code and `name` its file, `module` its source (None: LTOIR from elsewhere, which
     needs a reference for every export).  Exports without a reference are `oracle`'s; without one, CUDA C++ is compiled
     for the CPU by `compiler`.  Equal arguments give an equal bundle.  `CallerError`, `DeviceError`, `ToolchainError`.
     """
     checked = checked_exports(exports)
-    ensure_described(checked, module, workers)
+    ensure_described(exports, module, workers)
+    module = with_sizes(module, exports) if module else None
     from_references = ReferenceOracle(references or {}, references_file)
     oracles = oracles_for(checked.exports, module, toolkit, workers, compiler, from_references, oracle)
     cubin = linked_cubin(checked, ltoir, name=name, arch=arch, toolkit=toolkit, workers=workers)
@@ -83,7 +86,9 @@ def oracles_for(
     other: Oracle | None = None,
 ) -> dict[str, Oracle]:
     """The oracle of each export: its reference where there is one, else `other`, else its CUDA C++ compiled here."""
-    oracles: dict[str, Oracle] = {export.name: references for export in exports if export.name in references.references}
+    oracles: dict[str, Oracle] = {
+        export.name: references for export in exports if own_name(export) in references.references
+    }
     rest = [export for export in exports if export.name not in oracles]
     if other is not None:
         return oracles | {export.name: other for export in rest}
@@ -93,7 +98,7 @@ def oracles_for(
             Problem(
                 f"`{export.name}`: nothing gives its expected values: {why}",
                 Place(module.name) if module else None,
-                hint=f"name it: --source FILE; or define `def {export.name}(...)` in a file: --reference FILE.py",
+                hint=f"name it: --source FILE; or define `def {own_name(export)}(...)` in a file: --reference FILE.py",
             )
             for export in rest
         )

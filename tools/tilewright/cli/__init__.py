@@ -21,9 +21,11 @@ VERBS = {
     "verify": "run a library's exports through the native ABI and compare every element",
     "probe": "hold LTOIR of any compiler against a description",
     "bindings": "write what callers of a library include or import",
+    "package": "pack libraries into archives and wheels that other builds install",
     "verify-package": "check a package of tile libraries: paths, digests, and whether its contents load",
     "cache": "look into a cache folder, check it, or make it smaller",
-    "run": "launch a kernel of a cubin on arrays, and compare what it writes",
+    "compile": "compile a tile kernel of a Python file",
+    "run": "launch a kernel of a cubin or a tile shader on arrays, and compare what it writes",
 }
 
 
@@ -98,7 +100,7 @@ def _overview() -> str:
         [
             "usage: tilewright COMMAND ...",
             "",
-            "Builds tile libraries: SIMT device functions that a tile kernel can call and inline.",
+            "Builds tile libraries: SIMT device functions that a tile kernel can call and inline; and tile shaders.",
             "",
             *rows,
             "",

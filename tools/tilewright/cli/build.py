@@ -31,6 +31,11 @@ VERB = Verb(
         Option("--arch", "architectures to build for, with commas between; required", "A[,B]"),
         Option("--name", "name of the library; default: the source file's name without suffix", "NAME"),
         Option("--ltoir-arch", "make the device code for this older architecture, such as compute_75", "ARCH"),
+        Option(
+            "--tile-shapes",
+            "tile sizes that the library carries of every export that has neither tile_shape nor a list of its own",
+            "N[,N]",
+        ),
         Option("--print", "print the descriptions as readable Tile IR"),
         Option("--library-optional", "exit 0 when the assembler is too old to make the library"),
         Option(
@@ -133,7 +138,7 @@ def run(options: Namespace) -> int:
     plan = _plan(options, name, toolkit)
     ltoir_arch = _ltoir_architecture(options, plan, toolkit)
     project = Project(Path(options.file), tuple(map(Path, options.include)))
-    source = project.read(name, toolkit)
+    source = _listed(project.read(name, toolkit), options)
     _refuse_clashes(options, plan, source)
     _refuse_unserved(source, plan, ltoir_arch, toolkit)
     built = _build(project, source, plan, ltoir_arch, toolkit)
@@ -162,6 +167,14 @@ def run(options: Namespace) -> int:
         print(f"note: {library} is of an earlier build, it does not hold what was written now", file=sys.stderr)
     complete = all(artifacts.library in built.contents for artifacts in plan.values())
     return 0 if complete or options.library_optional else SKIPPED
+
+
+def _listed(source: Source, options: Namespace) -> Source:
+    """The source with the sizes of `--tile-shapes` where it lists none."""
+    from tilewright.exports.sizes import parse_sizes, with_sizes
+
+    sizes = parse_sizes(options.tile_shapes or "", option="--tile-shapes ")
+    return replace(source, exports=with_sizes(source.exports, sizes))
 
 
 @dataclass(frozen=True, slots=True)

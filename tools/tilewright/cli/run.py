@@ -1,4 +1,4 @@
-"""`tilewright run`: one launch of a kernel in a cubin, on arrays from files or made on the spot."""
+"""`tilewright run`: one launch of a kernel in a cubin, or of a shader, on arrays from files or made on the spot."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 VERB = Verb(
     "run",
-    "Launches a kernel of a cubin, then writes or compares what it left in its arrays. Needs a GPU.",
+    "Launches a kernel of a cubin, or a tile shader, then writes or compares what it left in its arrays. Needs a GPU.",
     "tilewright run --cubin k.cubin --kernel k --grid 8 --arg 'f32[1024]=ramp:-4:4' --arg x.npy,compare=y.npy",
     (
-        Option("--cubin", "the file with the kernel; required", "FILE"),
-        Option("--kernel", "its name in the source, or the full name; required", "NAME"),
+        Option("--cubin", "the file with the kernel; this and --kernel, or --shader, are required", "FILE"),
+        Option("--kernel", "its name in the source, or the full name", "NAME"),
+        Option("--shader", "the .json file of a tile shader, which has its grid and block", "FILE"),
         Option(
             "--arg",
             "an argument, in order: FILE.npy, TYPE[SHAPE]=ramp:A:B, =fill:V or =zeros, or a scalar TYPE=V; after an "
@@ -41,24 +42,14 @@ VERB = Verb(
 def run(options: Namespace) -> int:
     """Launch; 1 when a comparison fails."""
     from tilewright.callers.launch.arguments import load_array, parse_argument
-    from tilewright.callers.launch.cubin import find_kernel, kernels_of
-    from tilewright.callers.launch.device import launch, load_kernel, open_device
 
-    missing = [name for name in ("cubin", "kernel") if getattr(options, name) is None]
-    if missing:
-        raise UsageError(Problem(f"--{name} is required", hint=VERB.example) for name in missing)
-    x, y, z = (*_numbers(options.grid or "1", "--grid", 3), 1, 1)[:3]
-    (block,) = _numbers(options.block or "1", "--block", 1)
+    _check_kind(options)
     arguments = [parse_argument(text) for text in options.arg]
     expected = {at: load_array(one.compare, one.text) for at, one in enumerate(arguments) if one.compare}
-    cubin = read_file(Path(options.cubin))
-    find_kernel(options.kernel, kernels_of(cubin, options.cubin), options.cubin)
-    with open_device() as device, load_kernel(device, cubin, options.kernel, options.cubin) as kernel:
-        if options.verbose:
-            print(f"note: {device.name} ({device.architecture}), kernel {kernel.name}", file=sys.stderr)
-        found = launch(device, kernel, [one.value for one in arguments], (x, y, z), block=block)
+    values = [one.value for one in arguments]
+    found = _launched_shader(options, values) if options.shader else _launched_cubin(options, values)
     _write(arguments, found)
-    name = options.name or options.kernel
+    name = options.name or options.kernel or Path(options.shader).stem
     failed = 0
     for line, ok in _verdicts(name, arguments, found, expected):
         print(line)
@@ -66,6 +57,39 @@ def run(options: Namespace) -> int:
     if not expected:
         print(f"DONE {name}: launched, nothing compared")
     return 1 if failed else 0
+
+
+def _check_kind(options: Namespace) -> None:
+    """A kernel of a cubin needs two options, a shader is complete."""
+    if options.shader is not None:
+        foreign = [name for name in ("cubin", "kernel", "grid", "block") if getattr(options, name) is not None]
+        hint = "a shader knows its kernel, grid and block"
+        problems = [Problem(f"--{name} is not for a shader", hint=hint) for name in foreign]
+    else:
+        missing = [name for name in ("cubin", "kernel") if getattr(options, name) is None]
+        problems = [Problem(f"--{name} is required", hint=VERB.example) for name in missing]
+    if problems:
+        raise UsageError(problems)
+
+
+def _launched_shader(options: Namespace, values: Sequence[NDArray[Any]]) -> Sequence[NDArray[Any]]:
+    from tilewright.cli.shader_launch import launch_shader
+
+    return launch_shader(Path(options.shader), values, verbose=options.verbose)
+
+
+def _launched_cubin(options: Namespace, values: Sequence[NDArray[Any]]) -> Sequence[NDArray[Any]]:
+    from tilewright.callers.launch.cubin import find_kernel, kernels_of
+    from tilewright.callers.launch.device import launch, load_kernel, open_device
+
+    x, y, z = (*_numbers(options.grid or "1", "--grid", 3), 1, 1)[:3]
+    (block,) = _numbers(options.block or "1", "--block", 1)
+    cubin = read_file(Path(options.cubin))
+    find_kernel(options.kernel, kernels_of(cubin, options.cubin), options.cubin)
+    with open_device() as device, load_kernel(device, cubin, options.kernel, options.cubin) as kernel:
+        if options.verbose:
+            print(f"note: {device.name} ({device.architecture}), kernel {kernel.name}", file=sys.stderr)
+        return launch(device, kernel, values, (x, y, z), block=block)
 
 
 def _write(arguments: Sequence[Argument], found: Sequence[NDArray[Any]]) -> None:

@@ -146,10 +146,11 @@ def _rust_oracle(crate: Path, exports: ExportSet, covered: frozenset[str], worke
     """The functions of a Rust crate compiled for this machine, those of the exports without a reference."""
     from tilewright.callers.mock.caller import checked_exports
     from tilewright.callers.oracle.host import native_oracle
+    from tilewright.exports.sizes import own_name
     from tilewright.sources.front_end import project_name
     from tilewright.sources.rust.native import native_library
 
-    rest = tuple(export for export in checked_exports(exports).exports if export.name not in covered)
+    rest = tuple(export for export in checked_exports(exports).exports if own_name(export) not in covered)
     if not rest:
         return None
     root = _root(crate)
@@ -197,6 +198,7 @@ def _module(options: Namespace, exports: ExportSet, toolkit: Toolkit) -> tuple[D
 def _users_module(path: Path, exports: ExportSet, include_path: tuple[Path, ...], toolkit: Toolkit) -> DeviceModule:
     """The device code of a user's own source, which must have the exports of the description."""
     from tilewright.device.module import DeviceModule
+    from tilewright.exports.sizes import without_sizes
     from tilewright.sources.cuda.includes import translation_unit
     from tilewright.sources.front_end import project_name, read_source
 
@@ -204,7 +206,7 @@ def _users_module(path: Path, exports: ExportSet, include_path: tuple[Path, ...]
     source = read_source(
         path, root=root, library=exports.library, include_path=include_path, toolkit_include=toolkit.include
     )
-    if source.exports != exports:
+    if without_sizes(source.exports) != without_sizes(exports):
         what = f"the exports of `{path}` are not those of the description"
         raise UsageError([Problem(what, hint="build the library again, or name the source it was built from")])
     name = project_name(path, root)

@@ -9,8 +9,10 @@ from tilewright.device.ltoir_header import LtoirHeader, read_header
 from tilewright.device.module import DeviceError, DeviceModule
 from tilewright.device.nvrtc import compile_cuda
 from tilewright.device.nvvm import compile_ir
+from tilewright.device.sizes import with_sizes
 from tilewright.device.workers import Workers
 from tilewright.exports.model import ExportSet
+from tilewright.exports.sizes import linked
 from tilewright.problem import Place, Problem
 from tilewright.toolchain.architectures import number_of
 from tilewright.toolchain.toolkit import Toolkit
@@ -29,16 +31,18 @@ def make_ltoir(
 ) -> bytes:
     """LTOIR of the module for `arch` (`sm_120`, `compute_75`), in which every export has its symbol and its ABI.
 
-    CUDA C++ is checked after compiling, by a probe link; NVVM IR before, from its text.  The bytes depend on the
-    module, the architecture's number and suffix, and the toolkit's compilers, on no folder.  `warn` gets the
-    compiler's warnings.  Raises `DeviceError` with all problems, `ToolchainError` for a missing
-    component, or for what is no architecture.
+    An export with listed sizes has a symbol for each of them.  CUDA C++ is checked after compiling, by a probe link;
+    NVVM IR before, from its text.  The bytes depend on the module, the architecture's number and suffix, and the
+    toolkit's compilers, on no folder.  `warn` gets the compiler's warnings.  Raises `DeviceError` with all problems,
+    `ToolchainError` for a missing component, or for what is no architecture.
     """
     number = number_of(arch)
-    symbols = tuple(export.symbol for export in exports.exports)
+    callable_exports = linked(exports)
+    symbols = tuple(export.symbol for export in callable_exports.exports)
     nvvm, libdevice = (str(toolkit.require(name).path) for name in ("nvvm", "libdevice"))
     if module.language == "cuda":
         nvrtc, nvjitlink = (str(toolkit.require(name).path) for name in ("nvrtc", "nvjitlink"))
+        module = with_sizes(module, exports)
         made = workers.run(compile_cuda, module, f"compute_{number}", nvrtc, toolkit.include)
         if made.warnings and warn is not None:
             warn(made.warnings)
@@ -47,10 +51,13 @@ def make_ltoir(
         if not symbols:
             return ltoir
         ptx = workers.run(probe.probe, ltoir, module, symbols, number, (nvvm, libdevice, nvjitlink))
-        probe.ensure(ptx, exports, module.name)
+        probe.ensure(ptx, callable_exports, module.name)
         return ltoir
-    functions = workers.run(signatures.read_functions, module, symbols)
-    signatures.ensure(functions, exports, module.name)
+    bodies = tuple(export.symbol for export in exports.exports)
+    signatures.ensure(workers.run(signatures.read_functions, module, bodies), exports, module.name)
+    if callable_exports != exports:
+        module = with_sizes(module, exports)
+        signatures.ensure(workers.run(signatures.read_functions, module, symbols), callable_exports, module.name)
     ltoir = workers.run(compile_ir, module, f"compute_{number}", nvvm, libdevice)
     _check_header(ltoir, number, module.name)
     return ltoir

@@ -16,6 +16,7 @@ from tilewright.device.nvjitlink import link
 from tilewright.device.nvvm import compile_ir
 from tilewright.exports.abi import NativeParameter, native_parameters, prototype
 from tilewright.exports.model import ExportSet, Sync, TileExport
+from tilewright.exports.sizes import own_name
 from tilewright.problem import Place, Problem
 
 DATA_LAYOUT = (
@@ -129,7 +130,7 @@ def problems_of(ptx: str, exports: ExportSet, source: str) -> list[Problem]:
             f"the device code waits for the whole block, `{instruction}`; a tile kernel's threads need not all call it"
         )
         problems.append(Problem(what, Place(source), hint='use `sync = "warp"` and `__syncwarp()`'))
-    problems.extend(_stray_warp_traffic(ptx, exports, source))
+    problems.extend(dict.fromkeys(_stray_warp_traffic(ptx, exports, source)))
     return problems
 
 
@@ -138,7 +139,7 @@ def _stray_warp_traffic(ptx: str, exports: ExportSet, source: str) -> Iterator[P
     for export in exports.exports:
         if export.sync is Sync.NONE and (found := _WARP_TRAFFIC.search(reachable_code(ptx, [export.symbol])[1])):
             instruction = found["what"].rstrip(";")
-            what = f"`{export.name}`: its threads do not call together, yet it waits for a warp, `{instruction}`"
+            what = f"`{own_name(export)}`: its threads do not call together, yet it waits for a warp, `{instruction}`"
             yield Problem(what, export.where or Place(source), hint='add sync = "warp" to its attribute')
 
 

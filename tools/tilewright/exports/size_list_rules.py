@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from tilewright.exports.model import Parameter, TileExport
 from tilewright.exports.shape_rules import LARGEST_TILE, fits, fitting_tile, is_power_of_two
-from tilewright.exports.spelling import argument, at, number, shown
+from tilewright.exports.spelling import argument, at, in_description, number, shown
 from tilewright.problem import Problem
 
 FIELD = "tile_shapes"
@@ -39,10 +39,11 @@ def listed_size_twice(export: TileExport) -> Iterator[Problem]:
 def listed_size_not_covered(export: TileExport) -> Iterator[Problem]:
     """A footprint does not divide a listed size. Spec: Parameters and the ABI."""
     owner = _largest(export)
-    if owner and fits(None, 1, owner.footprint):
-        if wrong := [size for size in export.tile_shapes if size > 0 and not fits(size, 1, owner.footprint)]:
-            footprint = number(owner.footprint)
-            yield _problem(export, f"footprint {footprint} does not divide the listed size {number(wrong[0])}")
+    if owner is None or not fits(None, 1, owner.footprint):
+        return
+    if wrong := [size for size in export.tile_shapes if size > 0 and not fits(size, 1, owner.footprint)]:
+        footprint = number(owner.footprint)
+        yield _problem(export, f"footprint {footprint} does not divide the listed size {number(wrong[0])}")
 
 
 def listed_size_without_warps(export: TileExport) -> Iterator[Problem]:
@@ -61,7 +62,10 @@ def size_list_beside_tile_shape(export: TileExport) -> Iterator[Problem]:
     """An export has a tile size and a list of sizes too. Spec: Attribute arguments."""
     if export.tile_shape is not None and export.tile_shapes:
         what = f"{shown(export.name)}: it has the tile size {number(export.tile_shape)} and a list of sizes"
-        yield Problem(what, at(export.where, FIELD), f"leave {FIELD} out, or leave tile_shape out and list every size")
+        hint = f"leave {FIELD} out, or leave tile_shape out and list every size"
+        if in_description(export.where):
+            hint = f"write {argument(export.where, FIELD, ())}"
+        yield Problem(what, at(export.where, FIELD), hint)
 
 
 def sound_sizes(export: TileExport, sizes: Iterable[int]) -> tuple[int, ...]:

@@ -84,10 +84,11 @@ def own_name(export: TileExport) -> str:
     return export.name.removesuffix(_suffix(export))
 
 
-def defined(exports: ExportSet) -> ExportSet:
-    """Every function that the device code of a library defines: each body, then one for each listed size."""
-    listed = tuple(each for export in exports.parametric() for each in instances(export))
-    return ExportSet(exports.library, (*exports.exports, *listed))
+def linked(exports: ExportSet) -> ExportSet:
+    """What is linked into tile kernels: each export or its instances, the body itself where no size is listed."""
+    return ExportSet(
+        exports.library, tuple(each for export in exports.exports for each in instances(export) or (export,))
+    )
 
 
 def _suffix(export: TileExport) -> str:

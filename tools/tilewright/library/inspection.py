@@ -11,11 +11,13 @@ from tilewright.bytecode.spelling import bare_or_quoted, symbol
 from tilewright.bytecode.text import const_params_text
 from tilewright.bytecode.types import Value
 from tilewright.library.archive import LibraryContents, PayloadKind
+from tilewright.library.sizes import Carried
 
 SCHEMA = 1
+NOTHING_CARRIED = Carried({})
 
 
-def inspection_text(contents: LibraryContents) -> str:
+def inspection_text(contents: LibraryContents, carried: Carried = NOTHING_CARRIED) -> str:
     """One section each for interface, implementations and code; ends in a newline."""
     interface, catalog = contents.interface, contents.catalog
     form = "provider" if catalog is None else "static"
@@ -27,7 +29,7 @@ def inspection_text(contents: LibraryContents) -> str:
         lines += ["", "implementations: the provider names them for each call"]
     else:
         lines += ["", f"implementations: {len(catalog.implementations)}"]
-        lines += [f"  {_implementation_line(each)}" for each in catalog.implementations]
+        lines += [f"  {_implementation_line(each)}{_sizes(each, carried)}" for each in catalog.implementations]
     lines += ["", f"code: {_code(contents)}, {len(contents.payload.data)} bytes"]
     if header := contents.payload.ltoir:
         lines += [f"  made for compute_{header.arch}, serves this architecture and newer ones"]
@@ -35,7 +37,7 @@ def inspection_text(contents: LibraryContents) -> str:
     return "\n".join(lines) + "\n"
 
 
-def inspection_json(contents: LibraryContents) -> str:
+def inspection_json(contents: LibraryContents, carried: Carried = NOTHING_CARRIED) -> str:
     """The same facts under keys that stay; ends in a newline."""
     header = contents.payload.ltoir
     record = {
@@ -46,7 +48,8 @@ def inspection_json(contents: LibraryContents) -> str:
         "bytecode_version": dotted(contents.interface.version),
         "declarations": [_declaration_record(each) for each in contents.interface.declarations],
         "implementations": [
-            _implementation_record(each) for each in (contents.catalog.implementations if contents.catalog else ())
+            _implementation_record(each, carried)
+            for each in (contents.catalog.implementations if contents.catalog else ())
         ],
         "payload": {
             "kind": contents.payload.kind.name.lower(),
@@ -79,6 +82,15 @@ def _implementation_line(implementation: Implementation) -> str:
     return f"{symbol(implementation.name)} implements {symbol(implementation.implements)}: {called}, {where}"
 
 
+def _sizes(implementation: Implementation, carried: Carried) -> str:
+    """What follows the line of a parametric implementation."""
+    if not implementation.const_params:
+        return ""
+    if implementation.name not in carried.sizes:
+        return f", in sizes not known here: {carried.unknown}" if carried.unknown else ""
+    return f", in tiles of {', '.join(map(str, carried.sizes[implementation.name])) or 'no'} elements"
+
+
 def _code(contents: LibraryContents) -> str:
     kind, data = contents.payload.kind, contents.payload.data
     beginning = f", beginning with {data[:8].hex(' ')}" if kind is PayloadKind.UNKNOWN else ""
@@ -94,13 +106,14 @@ def _declaration_record(declaration: Declaration) -> dict[str, object]:
     }
 
 
-def _implementation_record(implementation: Implementation) -> dict[str, object]:
+def _implementation_record(implementation: Implementation, carried: Carried) -> dict[str, object]:
     return {
         "symbol": implementation.name,
         "implements": implementation.implements,
         "synchronization": _synchronization(implementation),
         "architectures": list(implementation.arch),
         "provider_score": implementation.provider_score,
+        "tile_shapes": list(carried.sizes[implementation.name]) if implementation.name in carried.sizes else None,
         "arguments": [{"type": _type(each.type), "access": _access(each)} for each in implementation.arguments],
     }
 

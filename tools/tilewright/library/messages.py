@@ -26,13 +26,13 @@ def written_to(library: Path) -> str:
 
 
 def left_out(exports: ExportSet) -> str:
-    """The line about exports without a tile size; empty when every export has one."""
-    if not (parametric := exports.parametric()):
+    """The line about exports of which no size is known; empty when there is none."""
+    if not (unlisted := exports.unlisted()):
         return ""
-    names = ", ".join(f"`{export.name}`" for export in parametric)
+    names = ", ".join(f"`{export.name}`" for export in unlisted)
     return (
         f"Left out of the static library: {names} (no tile_shape, so the call supplies the extent); "
-        "`tile_shapes=[...]` or `provider=1` will ship them, which this version does not offer yet"
+        "`tile_shapes=[...]` ships them"
     )
 
 

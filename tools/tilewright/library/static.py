@@ -17,16 +17,16 @@ from tilewright.toolchain.toolkit import INSTALL, Assembler, Toolkit, missing
 
 
 def shipped(exports: ExportSet) -> ExportSet:
-    """The exports that a static library ships, those with a tile size; LibraryError when that is none of them."""
+    """The exports that a static library ships, those with a tile size or listed ones; LibraryError for none at all."""
     sized = exports.sized()
     if sized.exports:
         return sized
     raise LibraryError(
         [
             Problem(
-                what=f"the static library of `{exports.library}` would be empty: no export names a tile_shape",
+                what=f"the static library of `{exports.library}` would be empty: no export has a tile size",
                 where=exports.exports[0].where if exports.exports else None,
-                hint="give an export its tile size: tile_shape = 128",
+                hint="give an export its size, tile_shape = 128, or list sizes for the build, tile_shapes=[64, 128]",
             )
         ]
     )

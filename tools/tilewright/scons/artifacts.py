@@ -79,3 +79,14 @@ class PerArchitecture(list[File]):
                 what = f"`{self.name}` is not built for `{key}`"
                 raise BuildScriptError.of(what, f"this run builds it for {', '.join(self.parts)}")
             return self.parts.get(key, list(self))
+
+
+class TileShader(PerArchitecture):
+    """The nodes of a shader: `parts` by architecture, or by the folder of a backend that has none; `text` its TileIR.
+
+    Where an architecture is missing, `stand_in` takes every place.
+    """
+
+    def __init__(self, name: str, parts: dict[str, list[File]], text: list[File], stand_in: list[File]) -> None:
+        super().__init__(name, parts, stand_in)
+        self.text = text or stand_in

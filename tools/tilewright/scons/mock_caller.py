@@ -147,9 +147,10 @@ def _rust_oracle(device: File, exports: ExportSet, given: Collection[str], env: 
     """The functions of the Rust source compiled for this machine, those of the exports without a reference."""
     from tilewright.callers.mock.caller import checked_exports
     from tilewright.callers.oracle.host import native_oracle
+    from tilewright.exports.sizes import own_name
     from tilewright.sources.rust.native import native_library
 
-    rest = tuple(export for export in checked_exports(exports).exports if export.name not in given)
+    rest = tuple(export for export in checked_exports(exports).exports if own_name(export) not in given)
     if not rest:
         return None
     origin = scanner.origin_of(device)

@@ -37,10 +37,7 @@ def headers_of(node: File, env: Env, path: Any = ()) -> list[File]:
     if node.name.endswith(RUST.device_suffix):
         return []
 
-    def is_there(candidate: str) -> bool:
-        return os.path.isfile(candidate) or _is_made(os.path.normpath(candidate), env)
-
-    found = scan(Path(origin_of(node).get_abspath()), include_path(env), is_there)
+    found = scan(Path(origin_of(node).get_abspath()), include_path(env), lambda name: made_or_there(name, env))
     files: list[File] = [env.fs.File(os.fspath(header)) for header in found]  # `env.File` would expand a `$` in a name
     return files
 
@@ -62,6 +59,11 @@ def origin_of(node: File) -> File:
 def logical(node: File, env: Env) -> str:
     """A file's name in everything that is written: POSIX, relative to the top folder."""
     return Path(os.path.relpath(node.get_abspath(), top_of(env))).as_posix()
+
+
+def made_or_there(path: str, env: Env) -> bool:
+    """Whether the file exists, or some step of this build makes it."""
+    return os.path.isfile(path) or _is_made(os.path.normpath(path), env)
 
 
 def _is_made(path: str, env: Env) -> bool:

@@ -27,11 +27,12 @@ PACKAGE = Path(__file__).parents[1]
 HEADERS = ("nvcc", "cccl", "runtime", "crt")
 """The components whose versions stand for the headers that come with a toolkit."""
 
-TOOLS = ("assembler", "nvrtc", "nvvm", "libdevice")
-"""The components that make what is in a library."""
-
 SOURCES = ("*.py", "*.j2")
 """The files of a folder in `ROOMS` that count."""
+
+SHADER_REQUESTS = tuple(
+    f"shaders/{name}.py" for name in ("capture", "imports", "request", "selection", "watch", "worker")
+)
 
 ROOMS: dict[str, tuple[str, ...]] = {
     "exports": ("problem.py", "exports", "sources", "device/standard_headers.py", "scons/tile_exports.py"),
@@ -43,6 +44,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "link": ("device/nvjitlink.py", "scons/link.py"),
     "mock": ("exports", "sources", "scons/mock_caller.py"),
     "package": ("bytecode", "library", "packages", "scons/tile_package.py"),
+    "capture": ("problem.py", "tile", "tileir", *SHADER_REQUESTS, "scons/tile_shader.py"),
+    "shader": ("tileir", "runtime/nvrtc.py", "shaders/backends.py", "scons/tile_shader.py"),
     "program": ("callers/program", "toolchain/shadow.py", "scons/tile_program.py"),
 }
 
@@ -151,13 +154,30 @@ def mock_identity(toolkit: Toolkit) -> str:
         return f"missing: {error}"
 
 
+def capture_identity(toolkit: Toolkit) -> str:
+    """The DSL and the text form, and the Python that runs the kernel file; no native tool takes part."""
+    import platform
+
+    return f"python {'.'.join(platform.python_version_tuple()[:2])}; {source_digest('capture')}"
+
+
+def shader_cuda_identity(toolkit: Toolkit) -> str:
+    """The lowering, and NVRTC. A compiler that is missing makes an identity too: the step fails then."""
+    from tilewright.lowering.identity import lowering_identity
+
+    compiler = toolkit.identity("nvrtc") if toolkit.nvrtc else "no NVRTC"
+    return f"{lowering_identity('cuda')}; {compiler}; {source_digest('shader')}"
+
+
 def package_identity(toolkit: Toolkit) -> str:
     """The tools that made the contents, which the manifest names, as JSON; zlib, and our packing code."""
     import json
     import zlib
 
-    tools = {name: toolkit.identity(name) for name in TOOLS if toolkit.component(name)}
-    return json.dumps({"tools": tools, "zlib": zlib.ZLIB_RUNTIME_VERSION, "code": source_digest("package")})
+    from tilewright.packages.tools import tools_of
+
+    code = source_digest("package")
+    return json.dumps({"tools": tools_of(toolkit), "zlib": zlib.ZLIB_RUNTIME_VERSION, "code": code})
 
 
 IDENTITIES: dict[str, Callable[[Toolkit], str]] = {
@@ -170,6 +190,8 @@ IDENTITIES: dict[str, Callable[[Toolkit], str]] = {
     "TILELIB_LIBRARY_SIG": library_identity,
     "TILELIB_BINDINGS_SIG": bindings_identity,
     "TILELIB_PROGRAM_SIG": program_identity,
+    "TILELIB_CAPTURE_SIG": capture_identity,
+    "TILELIB_SHADER_CUDA_SIG": shader_cuda_identity,
     "TILELIB_PACKAGE_SIG": package_identity,
     "TILELIB_LINK_SIG": link_identity,
     "TILELIB_MOCK_SIG": mock_identity,

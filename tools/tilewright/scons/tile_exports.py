@@ -21,23 +21,38 @@ if TYPE_CHECKING:
     from tilewright.sources.source import Source
 
 DESCRIPTION = ".tileexports.json"
+TILE_SHAPES = "TILELIB_TILE_SHAPES"
 SIGNED = {
-    ".cu": ("TILELIB_EXPORTS_SIG", "TILELIB_INCLUDE_PATH"),
-    ".rs": ("TILELIB_RUST_SIG",),
-    ".toml": ("TILELIB_RUST_SIG",),
+    ".cu": ("TILELIB_EXPORTS_SIG", "TILELIB_INCLUDE_PATH", TILE_SHAPES),
+    ".rs": ("TILELIB_RUST_SIG", TILE_SHAPES),
+    ".toml": ("TILELIB_RUST_SIG", TILE_SHAPES),
 }
 """What is signed, by the suffix of the source; a crate is named by its manifest."""
 
 
 def write_exports(target: list[File], source: list[File], env: Env) -> None:
-    """Action: both files from one reading of the source."""
+    """Action: both files from one reading of the source; the device code is the same whatever sizes are listed."""
     from tilewright.exports.description import write_description
+    from tilewright.exports.sizes import with_sizes
     from tilewright.library.publish import publish
 
     with one_clean_error(target[0]):
         found = _read(source[0], _library(target[0]), env)
-        contents = (write_description(found.exports), found.device_text.encode())
+        exports = with_sizes(found.exports, _sizes(env))
+        contents = (write_description(exports), found.device_text.encode())
         publish({Path(node.abspath): data for node, data in zip(target, contents, strict=True)})
+
+
+def tile_shapes(given: str) -> tuple[int, ...]:
+    """The sizes that are listed for a build, as they are signed: equal lists are equal however they are written."""
+    from tilewright.exports.sizes import parse_sizes
+
+    return parse_sizes(given, option="tile_shapes=")
+
+
+def _sizes(env: Env) -> tuple[int, ...]:
+    given = env.get(TILE_SHAPES, "")
+    return tile_shapes(given if isinstance(given, str) else ",".join(map(str, given)))
 
 
 def _read(source: File, library: str, env: Env) -> Source:
@@ -59,6 +74,7 @@ def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[l
             raise BuildScriptError.of(f"`{description}` is no name for a description", f"end it with {DESCRIPTION}")
         origin = original(source[0])
         language = language_of(Path(origin.abspath), str(origin))
+        _sizes(env)
         sign(env, *SIGNED[os.path.splitext(origin.name)[1]])
         device = description.dir.File(_library(description) + language.device_suffix)
         device.Tag(scanner.ORIGIN, origin)

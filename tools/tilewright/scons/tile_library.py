@@ -22,17 +22,17 @@ from tilewright.scons.placement import Placement
 from tilewright.scons.session import Session, session_of
 from tilewright.scons.signatures import STEPS, sign
 from tilewright.scons.tile_bytecode import OUTPUTS
-from tilewright.scons.tile_exports import DESCRIPTION
+from tilewright.scons.tile_exports import DESCRIPTION, TILE_SHAPES, tile_shapes
 from tilewright.scons.variables import Settings, overridden
 from tilewright.sources.languages import MANIFEST, is_crate, language_of
 
 SENTENCE = "Builds a library for every architecture of `arch=`; returns a `TileLibrary` list."
-GIVEN = ("arch", "ltoir_arch", "library_optional")
+GIVEN = ("arch", "ltoir_arch", "library_optional", "tile_shapes")
 """The variables that one library may set for itself."""
 
 
 def tile_library(env: Env, name: str = "", source: Any = (), **given: Any) -> TileLibrary:
-    """The method of the environment. `given` may set `arch`, `ltoir_arch` and `library_optional` for this library."""
+    """The method of the environment. `given` may set the variables in `GIVEN` for this library."""
     with reading_stops_cleanly():
         _check_name(name)
         session = session_of(env)
@@ -63,7 +63,7 @@ def _without_architecture(env: Env, place: Placement, session: Session) -> TileL
 def _declare(env: Env, place: Placement, arch: str, origin: File, settings: Settings, session: Session) -> Artifacts:
     folder = place.folder(arch)
     description = folder.File(place.name + DESCRIPTION)
-    exports, device = env.TileExports(description, origin)
+    exports, device = env.TileExports(description, origin, **{TILE_SHAPES: tile_shapes(settings.tile_shapes)})
     (ltoir,) = env.Ltoir(
         folder.File(place.name + LTOIR), [device, exports], **{ARCH: _ltoir_arch(settings, arch, session)}
     )

@@ -22,6 +22,7 @@ from tilewright.scons import (
     tile_library,
     tile_package,
     tile_program,
+    tile_shader,
     tilelib,
     unavailable,
 )
@@ -126,6 +127,14 @@ METHODS = (
         "a package name, a list of `TileLibrary`s, bindings and files, and `version=`",
         "`tilelib_<name>-<version>.zip`, `.tar.gz`, `-py3-none-any.whl` under `build/packages/<folder of the script>/`",
         tile_package.SENTENCE,
+    ),
+    MethodRow(
+        "TileShader",
+        tile_shader.tile_shader,
+        "a shader's name and `x.py`",
+        "`<name>.tileir` under `build/tileir/<folder of the script>/`; `<name>.cu`, `<name>.tile.ptx`, `<name>.json` "
+        "under `build/<arch>/<folder of the script>/`",
+        tile_shader.SENTENCE,
     ),
     MethodRow(
         "TileNeeds",

@@ -59,6 +59,13 @@ VARIABLES = (
         "The architecture of the device code inside a library, when it shall be older than `arch`.",
     ),
     Variable(
+        "tile_shapes",
+        "text",
+        "",
+        "powers of two with commas, such as `64,128,256`",
+        "The tile sizes that a library carries of each export that has neither `tile_shape` nor a list of its own.",
+    ),
+    Variable(
         "cache",
         "text",
         "",
@@ -97,6 +104,7 @@ class Settings:
     print: bool = False
     library_optional: bool = False
     ltoir_arch: str = ""
+    tile_shapes: str = ""
     cache: str = ""
     cache_write: bool = False
     cache_size: str = ""
@@ -187,7 +195,7 @@ def contradictions(given: Iterable[tuple[str, str]]) -> list[Problem]:
     problems = []
     for name, several in values.items():
         if len(several) > 1:
-            hint = f"{name}={','.join(several)}" if name.endswith("arch") else f"{name}={several[-1]}"
+            hint = f"{name}={','.join(several)}" if name.endswith(("arch", "tile_shapes")) else f"{name}={several[-1]}"
             problems.append(Problem(f"`{name}` is given more than once: {' and '.join(several)}", hint=hint))
     return problems
 

@@ -17,6 +17,9 @@ from tilewright.problem import Place, Problem
 LONGEST_INTEGER = 4000
 """Digits of an integer literal that is read: converting a longer one is refused by Python."""
 
+LISTS = ("arch", "tile_shapes")
+"""The arguments whose value is a list."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
@@ -28,6 +31,7 @@ class Attribute:
     sync: Sync = Sync.NONE
     arch: tuple[str, ...] = ()
     max_ulps: int | None = None
+    tile_shapes: tuple[int, ...] = ()
 
     def export_of(self, function: str, parameters: Iterable[Parameter], *, doc: str, where: Place) -> TileExport:
         """The export that the attribute makes of a function."""
@@ -41,6 +45,7 @@ class Attribute:
             arch=self.arch,
             doc=doc,
             max_ulps=self.max_ulps,
+            tile_shapes=self.tile_shapes,
             where=where,
         )
 
@@ -49,7 +54,7 @@ class Attribute:
 class Row:
     """One argument: `read` gives its value, or None when it is none of `expected`; `hint` is what to write instead."""
 
-    read: Callable[[Node], int | str | Sync | tuple[str, ...] | None]
+    read: Callable[[Node], int | str | Sync | tuple[str, ...] | tuple[int, ...] | None]
     expected: str
     hint: str
 
@@ -72,7 +77,11 @@ class Notation:
         if label in ("tile_shape", "max_ulps") and (digits := string_value(value)) and self.integer(digits) is not None:
             return f"{label} = {digits}"
         if label == "arch" and value.type in ("string_literal", "identifier"):
-            return _listed(text if value.type == "string_literal" else f'"{text}"', self.brackets)
+            return _listed("arch", text if value.type == "string_literal" else f'"{text}"', self.brackets)
+        if label == "tile_shapes" and self.integer(text) is not None:
+            return _listed("tile_shapes", text, self.brackets)
+        if label == "tile_shape" and self.rows["tile_shapes"].read(value) is not None:
+            return f"tile_shapes = {text}"
         return ""
 
     def form_hint(self, text: str) -> str:
@@ -81,7 +90,7 @@ class Notation:
             return f"tile_shape = {text}"
         known = re.match(r"(\w+)\s*[(\[{:=]+\s*(.*?)[)\]}]*$", text)
         if known and known[1] in self.rows and known[2] and len(text) <= LONGEST_SHOWN:
-            return _listed(known[2], self.brackets) if known[1] == "arch" else f"{known[1]} = {known[2]}"
+            return _listed(known[1], known[2], self.brackets) if known[1] in LISTS else f"{known[1]} = {known[2]}"
         return f"for example {self.example}"
 
 
@@ -109,8 +118,8 @@ class Reading:
         return "", ""
 
 
-def _listed(items: str, brackets: str) -> str:
-    return f"arch = {brackets[0]}{items}{brackets[1]}"
+def _listed(label: str, items: str, brackets: str) -> str:
+    return f"{label} = {brackets[0]}{items}{brackets[1]}"
 
 
 def string_value(node: Node) -> str | None:
@@ -126,10 +135,24 @@ def sync_value(node: Node) -> Sync | None:
 
 
 def rows(
-    integer: Callable[[Node], int | None], strings: Callable[[Node], tuple[str, ...] | None], kind: str, brackets: str
+    integer: Callable[[Node], int | None],
+    items: Callable[[Node], list[Node] | None],
+    kind: str,
+    brackets: str,
 ) -> dict[str, Row]:
-    """The arguments that every language has; `kind` is what a language calls a list of string literals."""
-    example = _listed('"sm_90", "sm_120"', brackets)
+    """The arguments that every language has; `items` are those of a list, `kind` what a language calls one of them."""
+    example = _listed("arch", '"sm_90", "sm_120"', brackets)
+
+    def strings(node: Node) -> tuple[str, ...] | None:
+        read = [string_value(item) for item in items(node) or ()]
+        found = tuple(item for item in read if item is not None)
+        return found if found and len(found) == len(read) else None
+
+    def integers(node: Node) -> tuple[int, ...] | None:
+        read = [integer(item) for item in items(node) or ()]
+        found = tuple(item for item in read if item is not None)
+        return found if found and len(found) == len(read) else None
+
     return {
         "tile_shape": Row(
             integer,
@@ -137,8 +160,14 @@ def rows(
             "write the number itself, tile_shape = 128: one symbol is shipped for each export, "
             "so the size must be known",
         ),
+        "tile_shapes": Row(
+            integers,
+            kind.format("integer"),
+            f"{_listed('tile_shapes', '64, 128', brackets)}: the sizes that a static library carries of an export "
+            "without tile_shape",
+        ),
         "name": Row(string_value, "a plain string literal", 'name = "my_function"'),
         "symbol": Row(string_value, "a plain string literal", 'symbol = "my_function_impl"'),
         "sync": Row(sync_value, '"none" or "warp"', 'sync = "warp"'),
-        "arch": Row(strings, kind, f"{example}; leave arch out for every architecture"),
+        "arch": Row(strings, kind.format("string"), f"{example}; leave arch out for every architecture"),
     }

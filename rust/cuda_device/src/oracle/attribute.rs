@@ -2,7 +2,7 @@
 //!
 //! A crate of its own, `cuda_device_oracle`, which rustc builds from this file. `TILEWRIGHT_ORACLE` has a line an export:
 //! its symbol, then the entry's number, the elements of the tile, those of a fragment, and whether lanes run in lockstep
-//! (`relu_impl 0 128 1 false`). An export without a line gets no entry.
+//! (`relu_impl 0 128 1 false`). An export without a line gets no entry, one of several sizes has a line for each.
 
 #[path = "../../../cuda_device_macros/src/reading.rs"]
 mod reading;
@@ -21,22 +21,29 @@ pub fn tile_export(arguments: TokenStream, item: TokenStream) -> TokenStream {
 fn entry(symbol: Option<String>, function: &reading::Function) -> TokenStream {
     let name = function.name.to_string();
     let symbol = symbol.unwrap_or_else(|| format!("{}_impl", name.trim_start_matches("r#")));
-    let lines = std::env::var("TILEWRIGHT_ORACLE").unwrap_or_default();
-    let found = lines
-        .lines()
-        .find_map(|line| match *line.split(' ').collect::<Vec<_>>() {
-            [of, number, elements, footprint, lanes] if of == symbol => {
-                Some([number, elements, footprint, lanes].map(str::to_string))
-            }
-            _ => None,
-        });
-    let Some([number, elements, footprint, lanes]) = found else {
-        return TokenStream::new();
-    };
     let count = function.parameters.len();
     let taken: String = (0..count)
         .map(|parameter| format!("tilewright_tiles.take({parameter}, tilewright_at), "))
         .collect();
+    let lines = std::env::var("TILEWRIGHT_ORACLE").unwrap_or_default();
+    let entries = lines.lines().filter_map(|line| {
+        let [of, number, elements, footprint, lanes] = *line.split(' ').collect::<Vec<_>>() else {
+            return None;
+        };
+        (of == symbol).then(|| entry_of(&name, &taken, count, number, elements, footprint, lanes))
+    });
+    entries.collect::<String>().parse().expect("our own text is Rust")
+}
+
+fn entry_of(
+    name: &str,
+    taken: &str,
+    count: usize,
+    number: &str,
+    elements: &str,
+    footprint: &str,
+    lanes: &str,
+) -> String {
     format!(
         "#[doc(hidden)]
         #[unsafe(no_mangle)]
@@ -52,6 +59,4 @@ fn entry(symbol: Option<String>, function: &reading::Function) -> TokenStream {
             )
         }}"
     )
-    .parse()
-    .expect("our own text is Rust")
 }

@@ -14,6 +14,7 @@ from tilewright.exports.abi import C_NAMES, NativeParameter, native_parameters, 
 from tilewright.exports.elements import ElementType
 from tilewright.exports.model import WARP_SIZE, Access, ExportSet, Parameter, Sync, TileExport
 from tilewright.exports.shape_rules import fitting_tile
+from tilewright.exports.sizes import linked
 
 LARGEST_BLOCK = 1024
 KERNEL_PREFIX = "tilewright_mock_"
@@ -88,12 +89,14 @@ class Call:
 
 
 def checked_exports(exports: ExportSet) -> ExportSet:
-    """Every export with a tile size: a parametric one gets 128 elements, or the next size that its footprint fills."""
+    """Every export with a tile size: a parametric one in each size that is listed, else of 128 elements through its
+    body, or of the next size that its footprint fills.
+    """
     return ExportSet(
         exports.library,
         tuple(
             export if export.tile_shape is not None else replace(export, tile_shape=fitting_tile(export, USUAL_TILE))
-            for export in exports.exports
+            for export in linked(exports).exports
         ),
     )
 

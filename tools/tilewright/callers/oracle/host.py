@@ -21,6 +21,7 @@ from tilewright.callers.templates import rendered
 from tilewright.device.module import DeviceError, DeviceModule
 from tilewright.device.workers import Workers
 from tilewright.exports.model import Sync, TileExport
+from tilewright.exports.sizes import own_symbol
 from tilewright.problem import Place, Problem
 
 UNIT = "expected.cpp"
@@ -99,10 +100,13 @@ def user_functions(module: DeviceModule, exports: Sequence[TileExport]) -> tuple
     for found in _ASSERTED.finditer(module.text):
         asserted.setdefault(found["name"].rpartition("::")[2], []).append((found["name"], found["type"]))
     functions, problems = [], []
+    known: dict[str, tuple[str, str]] = {}
     for export in exports:
         waiting = asserted.get(export.function)
-        if waiting:
-            functions.append(UserFunction(export, *waiting.pop(0)))
+        if waiting and own_symbol(export) not in known:
+            known[own_symbol(export)] = waiting.pop(0)
+        if own_symbol(export) in known:
+            functions.append(UserFunction(export, *known[own_symbol(export)]))
         else:
             what = (
                 f"`{export.name}`: the device code has no function `{export.function}`; the description is not its own"

@@ -19,6 +19,7 @@ import numpy as np
 from tilewright.callers.error import CallerError
 from tilewright.callers.inputs import Tile, dtype_of
 from tilewright.exports.model import TileExport
+from tilewright.exports.sizes import own_name
 from tilewright.problem import Place, Problem
 
 Reference = Callable[..., Any]
@@ -38,7 +39,7 @@ class ReferenceOracle:
 
     def expected(self, export: TileExport, tiles: Mapping[str, Tile]) -> dict[str, Tile]:
         """Calls the reference and checks what it returns, which must have the type and the size of the tile."""
-        reference = self.references[export.name]
+        reference = self.references[own_name(export)]
         inputs = [tiles[parameter.name].copy() for parameter in export.parameters if parameter.name in tiles]
         try:
             with np.errstate(all="ignore"):

@@ -19,8 +19,10 @@ from tilewright.callers.program.calls import Call, calls_in
 from tilewright.callers.program.explanation import explain
 from tilewright.callers.program.libraries import check_libraries, read_libraries, slashed, symbols
 from tilewright.callers.program.machine_code import cubins_in, inspected
+from tilewright.device.workers import Workers
 from tilewright.library.archive import LibraryContents
 from tilewright.library.process import run_to_end
+from tilewright.library.sizes import carried_sizes, parametric_implementations
 from tilewright.problem import Problem
 from tilewright.toolchain.shadow import shadow_root, tool_environment
 from tilewright.toolchain.toolkit import Toolkit
@@ -151,12 +153,23 @@ def _failure(
     text = "\n".join([f"$ {shlex.join(command_of(asked, toolkit, Path(asked.source.stem)))}", said or "(no output)"])
     reasons: list[Problem] = []
     if _BARE.search(said):
-        reasons = explain(_calls(program, toolkit, environment, folder), libraries, program.arch, said)
+        calls = _calls(program, toolkit, environment, folder)
+        reasons = explain(calls, libraries, program.arch, said, _sizes(libraries, toolkit))
     ending = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
     what = f"nvcc could not compile `{program.source}` ({ending})"
     if reasons:
         what = f"`{program.source}` does not link with its tile libraries ({ending}); what was found follows"
     return [Problem(what, detail=text), *reasons]
+
+
+def _sizes(libraries: Sequence[LibraryContents], toolkit: Toolkit) -> dict[str, tuple[int, ...]]:
+    """The sizes of every parametric implementation, by its symbol."""
+    parametric = [library for library in libraries if parametric_implementations(library)]
+    if not parametric:
+        return {}
+    with Workers(1) as workers:
+        found = [carried_sizes(library, toolkit, workers).sizes for library in parametric]
+    return {symbol: sizes for each in found for symbol, sizes in each.items()}
 
 
 def _calls(program: Program, toolkit: Toolkit, environment: Mapping[str, str], folder: Path) -> tuple[Call, ...]:

@@ -6,7 +6,7 @@ Each check compares what the program calls with what its libraries hold, and giv
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from tilewright.bytecode.expressions import Int, Var
@@ -14,15 +14,25 @@ from tilewright.bytecode.records import Argument, Declaration, Implementation
 from tilewright.bytecode.types import Tile, Value
 from tilewright.callers.program.calls import Call
 from tilewright.callers.program.libraries import declarations, symbols
-from tilewright.exports.naming import sized_base
+from tilewright.exports.naming import EXTENT, sized_base, sized_name
 from tilewright.library.archive import LibraryContents
 from tilewright.problem import Place, Problem
 
 _UNRESOLVED = re.compile(r"Unresolved extern function '(?P<symbol>[^']+)'")
 
 
-def explain(calls: Sequence[Call], libraries: Sequence[LibraryContents], arch: str, output: str) -> list[Problem]:
-    """Every reason found; `output` is what the tools printed. Empty when none of them is ours to find."""
+def explain(
+    calls: Sequence[Call],
+    libraries: Sequence[LibraryContents],
+    arch: str,
+    output: str,
+    carried: Mapping[str, tuple[int, ...]] | None = None,
+) -> list[Problem]:
+    """Every reason found; `output` is what the tools printed, `carried` the sizes there are by implementation symbol.
+
+    Empty when none of them is ours to find.
+    """
+    sizes = carried or {}
     problems: list[Problem] = []
     known = declarations(libraries)
     for call in calls:
@@ -32,7 +42,8 @@ def explain(calls: Sequence[Call], libraries: Sequence[LibraryContents], arch: s
         library, declaration = known[call.name]
         problems += _wrong_call(call, declaration, library)
         problems += _no_implementation(declaration, library, arch)
-    return [*problems, *_unresolved(output, libraries)]
+        problems += _no_such_size(call, declaration, library, sizes)
+    return list(dict.fromkeys([*problems, *_unresolved(output, libraries, sizes)]))
 
 
 def architecture_matches(entry: str, arch: str) -> bool:
@@ -130,16 +141,40 @@ def _no_implementation(declaration: Declaration, library: LibraryContents, arch:
         yield Problem(what, Place(library.file), hint)
 
 
-def _unresolved(output: str, libraries: Sequence[LibraryContents]) -> Iterator[Problem]:
+def _no_such_size(
+    call: Call, declaration: Declaration, library: LibraryContents, sizes: Mapping[str, tuple[int, ...]]
+) -> Iterator[Problem]:
+    for each in library.catalog.implementations if library.catalog else ():
+        known = each.implements == declaration.name and each.name in sizes and len(call.constants) == 1
+        if known and call.constants[0] not in sizes[each.name]:
+            yield _not_carried(each, call.constants[0], sizes, library)
+
+
+def _not_carried(
+    implementation: Implementation, size: int, sizes: Mapping[str, tuple[int, ...]], library: LibraryContents
+) -> Problem:
+    what = (
+        f"`{implementation.implements}` is called for tiles of {size} elements, "
+        f"for which the library defines no `{sized_name(implementation.name, size)}`"
+    )
+    there = sizes.get(implementation.name, ())
+    hint = f"list {size} in the tile_shapes of the library and build it again"
+    if there:
+        hint = f"the library has it for {', '.join(map(str, there))}; call one of these, or {hint}"
+    return Problem(what, Place(library.file), hint)
+
+
+def _unresolved(
+    output: str, libraries: Sequence[LibraryContents], sizes: Mapping[str, tuple[int, ...]]
+) -> Iterator[Problem]:
     for symbol in dict.fromkeys(match["symbol"] for match in _UNRESOLVED.finditer(output)):
         base = sized_base(symbol)
         owner = next((one for one in libraries if symbol in symbols([one]) or (base and base in symbols([one]))), None)
         if owner is None:
             continue
         if base and base in symbols([owner]):
-            size = symbol.removeprefix(f"{base}__N")
-            what = f"the library has no code for tiles of {size} elements: it defines no `{symbol}`"
-            yield Problem(what, Place(owner.file), f"build the library with the size {size}, or call a size it has")
+            size = int(symbol.rpartition(EXTENT)[2])
+            yield _not_carried(next(one for one in _implementations([owner]) if one.name == base), size, sizes, owner)
         else:
             what = f"the library names the implementation `{symbol}`, and its device code does not define it"
             yield Problem(what, Place(owner.file), "build the library again with tilewright, which checks that")

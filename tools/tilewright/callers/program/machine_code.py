@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from tilewright.exports.naming import sized_base
 from tilewright.problem import Problem
 
 _CALL = re.compile(r"\bCALL(?:\.\w+)*\b")
@@ -18,11 +19,11 @@ MEANING = (
 
 
 def calls_left(disassembly: str, symbols: Collection[str]) -> tuple[str, ...]:
-    """The symbols that the machine code holds as functions of their own while it calls something."""
+    """The symbols, or sizes of them, that the machine code holds as functions of their own while it calls something."""
     if not _CALL.search(disassembly):
         return ()
-    labels = {match["symbol"] for match in _LABEL.finditer(disassembly)}
-    return tuple(symbol for symbol in symbols if symbol in labels)
+    labels = dict.fromkeys(match["symbol"] for match in _LABEL.finditer(disassembly))
+    return tuple(label for symbol in symbols for label in labels if symbol in (label, sized_base(label)))
 
 
 def inspected(disassemblies: Iterable[str], symbols: Collection[str]) -> list[Problem]:

@@ -62,7 +62,7 @@ def code_of_ir(exports: ExportSet, text: str) -> DeviceCode:
     except DeviceError as error:
         raise LibraryError(error.problems) from error
     bodies = tuple(Body(export, _types(heads[export.symbol])) for export in exports.exports)
-    inner = {export.symbol for export in exports.parametric()}
+    inner = {export.symbol for export in exports.exports if export.tile_shape is None}
     return DeviceCode(bodies, _internal(text, inner), _LIBDEVICE.search(text) is not None)
 
 

@@ -22,6 +22,7 @@ def embedded_source(library: str, code: DeviceCode, version: Version) -> str:
 
 
 def _lines(library: str, code: DeviceCode, version: Version) -> Iterator[str]:
+    yield f"/* Written by tilewright for the library {library}; do not edit. */"
     yield '#include "embedded.h"'
     rows = []
     for number, body in enumerate(code.bodies):

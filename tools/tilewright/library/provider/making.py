@@ -8,6 +8,7 @@ from pathlib import Path
 from tilewright.bytecode.module import dotted
 from tilewright.bytecode.modules import modules_of
 from tilewright.exports.model import ExportSet
+from tilewright.exports.rules import ensure
 from tilewright.library.archive import PayloadKind, read_library
 from tilewright.library.errors import LibraryError
 from tilewright.library.process import private_folder, run_tool
@@ -29,12 +30,14 @@ def make_provider(
     """The bytes of `<library>.tilelib`, all exports in it, with a tile size and without.
 
     `code` is NVVM IR text, whose signatures are checked here, or LTOIR, which was checked when it was made.  `abi` is
-    what `choose_abi` gave.  They depend on the arguments, the C compiler and the assembler, on no path.
+    what `choose_abi` gave.  The bytes depend on the arguments, the C compiler and the assembler, on no path.  Raises
+    ExportError for exports that break a rule, since their names become C; LibraryError for everything else.
     """
     if abi != OBSERVED:
         raise LibraryError([Problem(f"a provider cannot be built for the ABI `{abi}`")])
     if not exports.exports:
         raise LibraryError([Problem(f"the provider of `{exports.library}` would be empty: there are no exports")])
+    ensure(exports)
     assembler = _packer(toolkit)
     made = code_of_ir(exports, code) if isinstance(code, str) else code_of_ltoir(exports, code)
     version = toolkit.bytecode_version()

@@ -3,10 +3,10 @@ only an automatic root under `subgroup_reductions` may keep the reference form, 
 
 from __future__ import annotations
 
-from tilewright.lowering.artifact import DeviceArtifact
 from tilewright.lowering.errors import LoweringError
+from tilewright.lowering.metal.artifact import MetalArtifact
 from tilewright.lowering.metal.device import COMMON_DEVICE, MetalDevice
-from tilewright.lowering.metal.function_checks import roots
+from tilewright.lowering.metal.function_checks import fault, roots
 from tilewright.lowering.metal.mpp.lower import lower_mpp
 from tilewright.lowering.metal.option_checks import option_problems
 from tilewright.lowering.metal.reductions.lower import lower_rows
@@ -24,7 +24,7 @@ def lower(
     options: CompileOptions = DEFAULTS,
     device: MetalDevice = COMMON_DEVICE,
     planner: PlannerOptions | None = None,
-) -> DeviceArtifact:
+) -> MetalArtifact:
     """The artifact of a function; the function stays as it is.
 
     `metal_mpp`: the native matrix product. `subgroup_reductions`: SIMD-group rows, which also permits their tree order.
@@ -41,8 +41,14 @@ def lower(
     if not options.subgroup_reductions:
         return lower_reference(function, options, device)
     found = lower_rows(function, options, device, planner)
-    if isinstance(found, DeviceArtifact):
+    if isinstance(found, MetalArtifact):
         return found
     if any(root.scope is Scope.SUBGROUP for root in roots(function)):
-        raise LoweringError(found)
-    return lower_reference(function, options, device, f"rows refused: {found[0].rule}")
+        what = "the explicit subgroup binding of the root cannot be realised as SIMD-group rows"
+        raise LoweringError(
+            [fault(function, what, "subgroup-root", "leave the scope out for the reference form"), *found]
+        )
+    try:
+        return lower_reference(function, options, device, f"rows refused: {found[0].rule}")
+    except LoweringError as error:
+        raise LoweringError([*found, *error.problems]) from error

@@ -101,6 +101,14 @@ def threads_beyond_device(options: CompileOptions, device: MetalDevice) -> Itera
         )
 
 
+def register_limit(options: CompileOptions, device: MetalDevice) -> Iterator[Problem]:
+    """Metal has no such option."""
+    if options.max_registers:
+        yield Problem(
+            "max_registers is not an option of Metal", hint="leave `max_registers` out", rule="register-limit"
+        )
+
+
 CHECKS: tuple[Check, ...] = (
     tirx_route,
     unknown_lowering,
@@ -113,6 +121,7 @@ CHECKS: tuple[Check, ...] = (
     planner_threads,
     threads_not_whole_subgroups,
     threads_beyond_device,
+    register_limit,
 )
 """Every check; all of them run, so that a caller sees all mistakes at once."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import cast
 
-from tilewright.tileir.graph import Block, Function, Operation, Use, Value
+from tilewright.tileir.graph import Block, Function, Operation, Use, Value, walk
 from tilewright.tileir.ops.values import Elementwise
 from tilewright.tileir.types import TileType, space_of
 from tilewright.tileir.usage import Usage, usages
@@ -17,6 +17,11 @@ from tilewright.tileir.vocabulary import NESTS, Kind, Opcode
 
 DEAR = frozenset({Opcode.EXP, Opcode.LOG, Opcode.TANH, Opcode.SQRT})
 """Opcodes that are not computed twice (B205)."""
+
+
+DEFERRED = frozenset({Kind.ELEMENTWISE, Kind.TILE_MAP, Kind.LOAD_TILE})
+"""Operations whose tile is computed where an element is asked for."""
+LONGEST_CHAIN = 48
 
 
 def volume(value: Value) -> int:
@@ -40,7 +45,7 @@ def stored_tiles(function: Function) -> frozenset[Value]:
     for operation in operations:
         if is_dear(operation, dear):
             dear.update(operation.results)
-    stored: set[Value] = set()
+    stored = chain_cuts(operations)
     times: dict[Value, float] = {}
     for operation in reversed(operations):
         for result in operation.results:
@@ -51,6 +56,22 @@ def stored_tiles(function: Function) -> frozenset[Value]:
             if snapshot or (result in dear and times[result] > 1):
                 stored.add(result)
     return frozenset(stored)
+
+
+def chain_cuts(operations: list[Operation]) -> set[Value]:
+    """Tiles that are stored so that no chain of deferred ones grows too long."""
+    depths: dict[Value, int] = {}
+    cuts: set[Value] = set()
+    for operation in operations:
+        inside = [operation, *(inner for region in operation.regions for inner in walk(region))]
+        deepest = 1 + max((depths.get(each, 0) for inner in inside for each in inner.operands), default=0)
+        for result in operation.results:
+            deferred = operation.kind in DEFERRED and isinstance(result.type, TileType) and volume(result) > 1
+            depths[result] = deepest if deferred else 0
+            if depths[result] > LONGEST_CHAIN:
+                cuts.add(result)
+                depths[result] = 0
+    return cuts
 
 
 def is_dear(operation: Operation, dear: set[Value]) -> bool:

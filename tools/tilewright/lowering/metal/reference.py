@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
-from tilewright.lowering.artifact import DeviceArtifact
 from tilewright.lowering.errors import LoweringError
 from tilewright.lowering.metal.arithmetic import apply
+from tilewright.lowering.metal.artifact import MetalArtifact
 from tilewright.lowering.metal.device import SIMD_WIDTH, MetalDevice, device_problems
 from tilewright.lowering.metal.emission import Emission, Program
 from tilewright.lowering.metal.function_checks import MAX_THREADS, REFERENCE_CHECKS, fault, function_problems, roots
@@ -27,7 +27,7 @@ WHERE = ("uint linear [[thread_position_in_grid]]",)
 
 def lower_reference(
     function: Function, options: CompileOptions, device: MetalDevice, why: str = "as requested"
-) -> DeviceArtifact:
+) -> MetalArtifact:
     """The reference form of a verified function; `why` says in one word group why no other was taken."""
     refused = function_problems(function, REFERENCE_CHECKS)
     if refused:
@@ -52,11 +52,12 @@ def lower_reference(
             emit_program(Emission(program, writer), function, root, index("int(linear)", programs))
     return artifact_of(
         function,
+        options,
         kernel_text(function, WHERE, writer.lines),
         (groups, 1, 1),
         (threads, 1, 1),
         f"metal reference ({why}), ordered: one program a thread, {programs} programs in {groups} threadgroups of "
-        f"{threads}, fast math off",
+        f"{threads}",
     )
 
 

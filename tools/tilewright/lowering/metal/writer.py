@@ -12,6 +12,8 @@ from tilewright.lowering.metal.scalars import Scalar
 
 ATOM = re.compile(r"[\w.]+|\(-[\w.]+\)")
 """A name or a literal."""
+CONSTANT = re.compile(r"v\d+")
+"""A name that is never assigned again."""
 
 
 class Writer:
@@ -33,8 +35,8 @@ class Writer:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """`head {` ... `}`, a scope of its own."""
-        self.line(f"{head} {{")
+        """`head {` ... `}`, a scope of its own; the head may be empty."""
+        self.line(f"{head} {{".lstrip())
         self._depth += 1
         self._known.append({})
         yield
@@ -48,6 +50,8 @@ class Writer:
 
     def copied(self, value: Scalar) -> Scalar:
         """The value in a constant of its own, which no later assignment reaches."""
+        if CONSTANT.fullmatch(value.text):
+            return value
         name = self.name("v")
         self.line(f"const {value.word} {name} = {value.text};")
         return replace(value, text=name)

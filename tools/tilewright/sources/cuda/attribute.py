@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from tilewright.exports.spelling import LONGEST_SHOWN, shown
 from tilewright.problem import Problem
-from tilewright.sources.attribute import LONGEST_INTEGER, Notation, Reading, rows, string_value
+from tilewright.sources.attribute import LISTS, LONGEST_INTEGER, Notation, Reading, rows
 from tilewright.sources.cuda.grammar import Fragment
 from tilewright.sources.tree import faults
 
@@ -30,15 +30,13 @@ def _integer(node: Node) -> int | None:
     return integer_literal((node.text or b"").decode()) if node.type == "number_literal" else None
 
 
-def _strings(node: Node) -> tuple[str, ...] | None:
+def _items(node: Node) -> list[Node] | None:
     if node.type != "initializer_list":
         return None
-    items = [string_value(child) for child in node.named_children if child.type != "comment"]
-    strings = tuple(item for item in items if item is not None)
-    return strings if strings and len(strings) == len(items) else None
+    return [child for child in node.named_children if child.type != "comment"]
 
 
-ROWS = rows(_integer, _strings, "a list of string literals in braces", "{}")
+ROWS = rows(_integer, _items, "a list of {} literals in braces", "{}")
 NOTATION = Notation(EXAMPLE, integer_literal, "{}", ROWS)
 
 
@@ -84,6 +82,7 @@ def _argument(fragment: Fragment, node: Node, reading: Reading) -> Iterator[Prob
 def _unreadable(fragment: Fragment, arguments: Node, broken: Node) -> Problem:
     text = fragment.text(arguments)
     hint = f"for example {EXAMPLE}"
-    if (listed := re.search(r"=\s*\[([^\]]*)", text)) and len(listed[1]) <= LONGEST_SHOWN:
-        hint = f"C++ writes a list in braces: arch = {{{listed[1].strip()}}}"
+    listed = re.search(rf"\b({'|'.join(LISTS)})\s*=\s*\[([^\]]*)", text)
+    if listed and len(listed[2]) <= LONGEST_SHOWN:
+        hint = f"C++ writes a list in braces: {listed[1]} = {{{listed[2].strip()}}}"
     return Problem(f"cannot read the arguments {shown(text)} of tile_export", fragment.place(broken), hint=hint)

@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from tilewright.exports.spelling import shown
 from tilewright.problem import Problem
-from tilewright.sources.attribute import LONGEST_INTEGER, Notation, Reading, Row, rows, string_value
+from tilewright.sources.attribute import LONGEST_INTEGER, Notation, Reading, Row, rows
 from tilewright.sources.rust.grammar import COMMENTS, RustFile
 
 EXAMPLE = "#[tile_export(tile_shape = 128)]"
@@ -29,17 +29,15 @@ def _integer(node: Node) -> int | None:
     return integer_literal((node.text or b"").decode()) if node.type == "integer_literal" else None
 
 
-def _strings(node: Node) -> tuple[str, ...] | None:
+def _items(node: Node) -> list[Node] | None:
     if node.type != "token_tree" or node.children[0].type != "[":
         return None
     parts = [part for part in _split(node.children[1:-1]) if part]
-    items = [string_value(part[0]) if len(part) == 1 else None for part in parts]
-    strings = tuple(item for item in items if item is not None)
-    return strings if strings and len(strings) == len(items) else None
+    return [part[0] for part in parts] if all(len(part) == 1 for part in parts) else None
 
 
 ROWS = {
-    **rows(_integer, _strings, "a list of string literals", "[]"),
+    **rows(_integer, _items, "a list of {} literals", "[]"),
     "max_ulps": Row(
         _integer,
         "an integer literal",

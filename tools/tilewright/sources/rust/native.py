@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tilewright.exports.elements import ElementType
 from tilewright.exports.model import ExportSet, Sync, TileExport
+from tilewright.exports.sizes import own_name, own_symbol
 from tilewright.problem import Place, Problem
 from tilewright.sources.rust.compile import Compiler, compiled
 from tilewright.sources.rust.crates_cache import Purpose, built_crates
@@ -110,7 +111,8 @@ def native_identity(*, root: Path, environ: Mapping[str, str] | None = None) -> 
 def _entries(exports: Sequence[TileExport]) -> str:
     """What `cuda_device_oracle` reads: symbol, number, elements, elements of a fragment, lanes."""
     return "".join(
-        f"{export.symbol} {number} {export.tile_shape} {export.footprint} {str(export.sync is Sync.WARP).lower()}\n"
+        f"{own_symbol(export)} {number} {export.tile_shape} {export.footprint} "
+        f"{str(export.sync is Sync.WARP).lower()}\n"
         for number, export in enumerate(exports)
     )
 
@@ -119,10 +121,12 @@ def _foreign(exports: Sequence[TileExport], own: ExportSet, name: str) -> Iterat
     """The exports that the source does not have; sizes and bounds, which a build adds, may differ."""
     there = {export.symbol: _bare(export) for export in own.exports}
     for export in exports:
-        if there.get(export.symbol) != _bare(export):
+        if there.get(own_symbol(export)) != _bare(export):
             what = f"`{export.name}`: the source has no such export; the description is not its own"
             yield Problem(what, Place(name), hint="build the library and its description again")
 
 
 def _bare(export: TileExport) -> TileExport:
-    return replace(export, tile_shape=None, max_ulps=None)
+    return replace(
+        export, name=own_name(export), symbol=own_symbol(export), tile_shape=None, tile_shapes=(), max_ulps=None
+    )

@@ -3,6 +3,12 @@
  * This is our own declaration.  The vendor publishes none with the toolkit, so everything here was found by watching
  * the assembler read and write memory, and it may be otherwise in any other release.  Fields whose meaning is not
  * known are called `unknown`; they are neither read nor relied on.  All sizes and offsets are those of a 64-bit host.
+ *
+ * What is called when: every library of a compilation gets `provide_impls` for every call site until one has an
+ * implementation, with the plain name of the declaration (`relu_any`) and "sm_90"; no data and size 0 means that it has
+ * none.  Then every library gets `instantiate` once, with one record for each distinct symbol it is to define, which may
+ * be none; declarations there name their size (`relu_any__N128`), and the architecture is "sm_90a".  The result of a
+ * callback is 0 or else an error, whose text is read and, by that assembler, not printed.
  */
 #ifndef TILEWRIGHT_OBSERVED_ABI_H
 #define TILEWRIGHT_OBSERVED_ABI_H

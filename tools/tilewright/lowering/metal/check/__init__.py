@@ -1,1 +1,1 @@
-"""Compiles and runs MSL on the CPU. Evidence made with it is labelled "MSL, CPU-emulated": it is not Apple's compiler."""
+"""Compiles and runs MSL on the CPU. Its evidence is labelled "MSL, CPU-emulated": this is not Apple's compiler."""

@@ -59,11 +59,15 @@ def unit(kernels: Sequence[tuple[int, Msl]]) -> str:
     """One translation unit of kernels by number; each keeps its own lines and names."""
     headers = ["metal_stdlib"]
     if any(kernel.version >= 400 for _, kernel in kernels):
-        headers += ["metal_tensor", "metal_cooperative_tensor", "MetalPerformancePrimitives/MetalPerformancePrimitives.h"]
+        headers += [
+            "metal_tensor",
+            "metal_cooperative_tensor",
+            "MetalPerformancePrimitives/MetalPerformancePrimitives.h",
+        ]
     lines = [f"#include <{header}>" for header in headers] + [STORAGE_MACRO]
     for number, kernel in kernels:
         lines += [f"namespace tw_{number} {{", f'#line 1 "{kernel.name}"', rewritten(kernel.source), "}"]
-    lines += ["#ifndef TW_CHECK"]
+    lines += ["#ifndef TW_CHECK", '#line 1 "call of a thread"']
     lines += [thread_call(number, kernel) for number, kernel in kernels]
     return "\n".join([*lines, "#endif", ""])
 

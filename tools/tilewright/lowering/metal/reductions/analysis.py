@@ -32,7 +32,7 @@ class Row:
     """A proved row program: its root, the opcode of each reduction, the tiles to stripe, its work."""
 
     root: Parallel
-    reductions: dict[Operation, Opcode]
+    reductions: dict[Reduce, Opcode]
     striped: frozenset[Value]
     work: Work
 
@@ -85,9 +85,9 @@ def row_program(function: Function) -> Row | list[Problem]:
     return Row(root, folds, striped, work_of(root, folds, striped))
 
 
-def work_of(root: Parallel, folds: dict[Operation, Opcode], striped: frozenset[Value]) -> Work:
+def work_of(root: Parallel, folds: dict[Reduce, Opcode], striped: frozenset[Value]) -> Work:
     """The domains in the terms of the planner."""
-    domains = [prod(cast(Reduce, fold).space.shape) for fold in folds]
+    domains = [prod(fold.space.shape) for fold in folds]
     for operation in root.body.operations:
         match operation.kind:
             case Kind.STORE_TILE:
@@ -120,6 +120,15 @@ def body(function: Function) -> Iterator[Problem]:
             yield fault(function, f"`{operation.kind.value}`: {refused.what}", "row-body", operation=operation)
 
 
+def empty_domains(function: Function) -> Iterator[Problem]:
+    """B115: a domain without elements has no owner."""
+    for operation in function.walk():
+        spaces = [operation.domain, *(tile_space(each) for each in operation.results)]
+        if any(space is not None and prod(space.shape) == 0 for space in spaces):
+            what = f"`{operation.kind.value}` has a domain without elements"
+            yield fault(function, what, "row-domain", operation=operation)
+
+
 def maps(function: Function) -> Iterator[Problem]:
     """B112, B114: a map with a loop is one reduction of one row."""
     for generator in (each for each in function.walk() if each.kind is Kind.TILE_MAP):
@@ -142,7 +151,11 @@ def reducers(function: Function) -> Iterator[Problem]:
 
 
 def reducer_faults(fold: Reduce) -> Iterator[str]:
-    if len(fold.initial) != 1 or element_of(fold.initial[0].type) is not Element.F32 or not is_scalar(fold.results[0].type):
+    if (
+        len(fold.initial) != 1
+        or element_of(fold.initial[0].type) is not Element.F32
+        or not is_scalar(fold.results[0].type)
+    ):
         yield "a reduction carries one FP32 scalar"
         return
     if any(each.regions for each in fold.body.operations):
@@ -205,10 +218,5 @@ def is_in_map(operation: Operation) -> bool:
     return parent is not None and parent.kind is Kind.TILE_MAP
 
 
-def used_space(value: Value) -> tuple[int, ...]:
-    """The extents of a tile without those of 1."""
-    return tuple(extent for extent in tile_space(value).shape if extent != 1)
-
-
 Check = Callable[[Function], Iterator[Problem]]
-CHECKS: tuple[Check, ...] = (scope, something_to_reduce, body, maps, reducers, immutable_inputs, stores)
+CHECKS: tuple[Check, ...] = (scope, something_to_reduce, body, empty_domains, maps, reducers, immutable_inputs, stores)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.lowering.artifact import DeviceArtifact
 from tilewright.lowering.errors import LoweringError
+from tilewright.lowering.metal.artifact import Form, MetalArtifact
 from tilewright.lowering.metal.device import MetalDevice, device_problems
 from tilewright.lowering.metal.function_checks import MAX_THREADS, fault
 from tilewright.lowering.metal.reductions.analysis import Row, row_program
@@ -19,7 +19,7 @@ DEFAULT_MAX_THREADS = 256
 
 def lower_rows(
     function: Function, options: CompileOptions, device: MetalDevice, planner: PlannerOptions | None = None
-) -> DeviceArtifact | list[Problem]:
+) -> MetalArtifact | list[Problem]:
     """The row program of a verified function, or why it is none.
 
     LoweringError for planner options that are wrong in themselves; they are a mistake of the caller on any kernel.
@@ -52,12 +52,15 @@ def lower_rows(
         return list(error.problems)
     return artifact_of(
         function,
+        options,
         source,
         (groups, 1, 1),
         (chosen.threads, 1, 1),
-        f"metal SIMD-group rows, tree order: {chosen.subgroups} SIMD-groups a row, {chosen.packing} rows a threadgroup, "
-        f"{chosen.striped_scalars} striped scalars a worker, {chosen.shared_bytes} shared bytes, uncalibrated score "
-        f"{chosen.score:g} of {len(mapped.candidates)} candidates, {len(mapped.rejected)} rejected, fast math off",
+        f"metal SIMD-group rows, tree order: {chosen.subgroups} SIMD-groups a row, {chosen.packing} rows a "
+        f"threadgroup, {chosen.striped_scalars} striped scalars a worker, {chosen.shared_bytes} shared bytes, "
+        f"uncalibrated score {chosen.score:g} of {len(mapped.candidates)} candidates, {len(mapped.rejected)} rejected",
+        form=Form.ROWS,
+        threadgroup_memory=chosen.shared_bytes,
     )
 
 

@@ -81,7 +81,7 @@ class Plan:
         return tuple(each for each in self.candidates if each.rejected)
 
 
-def plan(work: Work, options: PlannerOptions = PlannerOptions()) -> Plan:  # noqa: B008 (frozen)
+def plan(work: Work, options: PlannerOptions = PlannerOptions()) -> Plan:
     """Every candidate, the illegal ones with their reason. 64 rows of softmax over 4096 elements take 8 SIMD-groups."""
     candidates = tuple(
         candidate(work, options, subgroups, packing)

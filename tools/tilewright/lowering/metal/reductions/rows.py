@@ -186,4 +186,3 @@ def emit_first_store(emission: Emission, operation: Operation) -> None:
 def workers_of(emission: Emission) -> Workers:
     assert isinstance(emission, RowEmission)  # noqa: S101
     return emission.workers
-

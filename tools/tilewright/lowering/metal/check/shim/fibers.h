@@ -26,7 +26,7 @@ WEAK void __sanitizer_finish_switch_fiber(void *, const void **, size_t *);
 namespace {
 
 constexpr size_t STACK = 256 * 1024, PAGE = 4096, THREADGROUP_BYTES = 32768;
-enum class State { ready, waiting, done };
+enum class State { ready, waiting, done };  // fresh memory is ready
 
 struct Fiber {
   ucontext_t context;
@@ -43,7 +43,16 @@ struct Fiber {
 struct Block { unsigned key; size_t bytes; unsigned char *memory; };
 struct Slots { alignas(16) unsigned char lane[2][32][64]; };
 
-std::vector<Fiber> fibers;
+// The threads of the threadgroup that runs, in memory of its own: instrumented code reads places from it.
+struct Fibers {
+  Fiber *first = nullptr;
+  size_t count = 0;
+  Fiber &operator[](size_t at) { return first[at]; }
+  Fiber *begin() { return first; }
+  Fiber *end() { return first + count; }
+};
+
+Fibers fibers;
 std::vector<unsigned char *> stacks;
 std::vector<Block> blocks, spare;
 std::vector<Slots> exchanged;
@@ -145,7 +154,8 @@ std::vector<unsigned> visit_order(unsigned count, unsigned order) {
 
 void run_group(const unsigned *groups, const unsigned *threads, const unsigned *group, unsigned order) {
   const unsigned count = threads[0] * threads[1] * threads[2];
-  fibers.assign(count, Fiber());
+  if (!has_tsan && fibers.first) { munmap(fibers.first, fibers.count * sizeof(Fiber)); }
+  fibers = {reinterpret_cast<Fiber *>(mapped(count * sizeof(Fiber))), count};
   if (has_tsan) { stacks.clear(); }
   while (stacks.size() < count) { stacks.push_back(mapped(STACK)); }
   exchanged.resize((count + 31) / 32);
@@ -214,7 +224,7 @@ void outside(int) {
 
 struct Buffer { unsigned char *memory; size_t bytes; const char *file; };
 
-// The contents of a file in memory that ends at an inaccessible page, or exactly sized for a sanitizer.
+// The contents of a file in memory that ends at an inaccessible page, or exactly sized for the address sanitizer.
 Buffer loaded(const char *file, bool guarded) {
   FILE *stream = fopen(file, "rb");
   if (!stream) { tw::fail("no file %s", file); }
@@ -309,8 +319,8 @@ int main(int count, char **words) {
   chosen_seed = numbers[2];
   multiply_reading = numbers[3] != 0;
   has_tsan = __tsan_create_fiber != nullptr;
-  const bool sanitized = has_tsan || __sanitizer_start_switch_fiber != nullptr;
-  if (!sanitized) {
+  const bool has_asan = __sanitizer_start_switch_fiber != nullptr && !has_tsan;
+  if (!has_asan) {
     static unsigned char handler_stack[65536];
     stack_t alternate{};
     alternate.ss_sp = handler_stack;
@@ -324,7 +334,7 @@ int main(int count, char **words) {
   std::vector<Buffer> buffers;
   std::vector<void *> slots;
   for (int at = 11; at + 1 < count; at += 2) {
-    buffers.push_back(loaded(words[at], !sanitized));
+    buffers.push_back(loaded(words[at], !has_asan));
     slots.push_back(buffers.back().memory + strtoul(words[at + 1], nullptr, 10));
   }
   kernel_slots = slots.data();

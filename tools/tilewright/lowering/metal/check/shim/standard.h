@@ -22,6 +22,19 @@ TW_VECTORS(short)
 TW_VECTORS(ushort)
 TW_VECTORS(bool)
 
+// A vector is made by a call of its type's name; clang's own vectors have no such call, braces do it.
+template <class Vector, class First>
+inline Vector tw_vector(First first) { return Vector(first); }
+template <class Vector, class First, class Second, class... Rest>
+inline Vector tw_vector(First first, Second second, Rest... rest) { return Vector{first, second, rest...}; }
+#define float2(...) tw_vector<float2>(__VA_ARGS__)
+#define float3(...) tw_vector<float3>(__VA_ARGS__)
+#define float4(...) tw_vector<float4>(__VA_ARGS__)
+#define int2(...) tw_vector<int2>(__VA_ARGS__)
+#define int3(...) tw_vector<int3>(__VA_ARGS__)
+#define uint2(...) tw_vector<uint2>(__VA_ARGS__)
+#define uint3(...) tw_vector<uint3>(__VA_ARGS__)
+
 #ifdef TW_CHECK
 #define device __attribute__((address_space(1)))
 #define constant const __attribute__((address_space(2)))

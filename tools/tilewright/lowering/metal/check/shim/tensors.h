@@ -83,6 +83,9 @@ class tensor {
 
   tw_window<E, dynamic_extent, dynamic_extent> slice(int column, int row) const {
     const int origin[2] = {column, row}, sizes[2] = {sizes_[0] - column, sizes_[1] - row};
+    if (column < 0 || row < 0 || sizes[0] <= 0 || sizes[1] <= 0) {
+      tw::fail("slice at (%d, %d) starts outside a tensor of %d x %d", column, row, sizes_[0], sizes_[1]);
+    }
     return {base_, origin, sizes, strides_};
   }
   template <size_t Columns, size_t Rows>

@@ -1,0 +1,2 @@
+#pragma once
+constexpr float kHighest = 6.0f;

@@ -1,0 +1,120 @@
+"""What the MSL check runs: the evidence kernels in each form, with shapes and tolerances."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from lowering.evidence_cases import cases as shared_cases
+from lowering.metal.kernels import label_gather, native_gemm, row_sum, tiled_rows, two_products
+from lowering.metal.random_rows import random_row_program
+from lowering.random_programs import random_program
+from tile import kernels as dsl
+from tileir import kernels as built
+from tilewright.lowering.metal.check.comparison import Case, Inputs
+from tilewright.lowering.metal.lower import lower
+from tilewright.lowering.options import CompileOptions
+from tilewright.tileir.graph import Function
+from tilewright.tileir.types import Element, element_of
+
+ROWS = CompileOptions(subgroup_reductions=True)
+MPP = CompileOptions(metal_mpp=True)
+RANDOM_PROGRAMS = 40
+RANDOM_ROWS = 24
+LABELS: Inputs = {"label": lambda random: random.integers(-2, 4100, 7)}
+
+
+def case(
+    name: str, function: Function, options: CompileOptions, tolerance: float, inputs: Inputs | None = None
+) -> Case:
+    return Case(name, function, lower(function, options), tolerance, inputs or {})
+
+
+def has_double(function: Function) -> bool:
+    """Metal has no f64; the refusal has a test of its own."""
+    return any(element_of(each.type) is Element.F64 for operation in function.walk() for each in operation.results)
+
+
+@cache
+def reference_cases() -> tuple[Case, ...]:
+    """The shared evidence kernels, guarded integer gathers, and random programs, one program a thread."""
+    captured = [(each, each.capture()) for each in shared_cases()]
+    evidence = [
+        case(each.name, function, CompileOptions(threads_per_group=each.threads), each.tolerance, each.inputs)
+        for each, function in captured
+        if not has_double(function)
+    ]
+    assert len(captured) - len(evidence) < 4
+    wild = [random_program(seed) for seed in range(RANDOM_PROGRAMS)]
+    gather: Inputs = {"label": lambda _: np.array([0, 7, -1, 8, 3])}
+    loss = dsl.cross_entropy.capture((7, 4096), (7,), (7,)).function
+    return (
+        *evidence,
+        case("gather", built.gather(), CompileOptions(), 1e-6, gather),
+        case("cross_entropy-7x4096", loss, CompileOptions(), 5e-5, LABELS),
+        *(case(each.name, each, CompileOptions(), 1e-4) for each in wild),
+    )
+
+
+@cache
+def row_cases() -> tuple[Case, ...]:
+    """Row programs at the widths of the suite: packed, cooperating, ragged, single, over two axes."""
+    found: list[Case] = []
+    for columns, rows in ((127, 1), (127, 17), (257, 17), (1024, 9), (4096, 3)):
+        shape, weight = (rows, columns), (columns,)
+        for name, definition, shapes in (
+            ("sum", dsl.row_sum, (shape, (rows,))),
+            ("extrema", dsl.row_extrema, (shape, (rows,), (rows,))),
+            ("softmax", dsl.softmax, (shape, shape)),
+            ("masked", dsl.masked_softmax, (shape, shape)),
+            ("rms_norm", dsl.rms_norm, (shape, weight, shape)),
+            ("layer_norm", dsl.layer_norm, (shape, weight, weight, shape)),
+        ):
+            found.append(case(f"{name}-{rows}x{columns}", definition.capture(*shapes).function, ROWS, 5e-5))
+    loss = dsl.cross_entropy.capture((7, 4096), (7,), (7,)).function
+    labels: Inputs = {"label": lambda random: random.integers(0, 300, 5)}
+    return (
+        *found,
+        case("softmax-17x1", built.softmax(17, 1), ROWS, 2e-5),
+        case("softmax-17x7", built.softmax(17, 7), ROWS, 2e-5),
+        case("cross_entropy-7x4096", loss, ROWS, 5e-5, LABELS),
+        case("label-5x300", label_gather(5, 300, forwarded=True), ROWS, 5e-5, labels),
+        case("blocks-5x6x50", tiled_rows(5, 6, 50), ROWS, 2e-5),
+        *(case(each.name, each, ROWS, 1e-4) for each in map(random_row_program, range(RANDOM_ROWS))),
+        case("explicit-9x65", row_sum(9, 65, "subgroup"), ROWS, 2e-5),
+        case(
+            "wide-group-3x600", row_sum(3, 600), CompileOptions(subgroup_reductions=True, threads_per_group=256), 5e-5
+        ),
+    )
+
+
+@cache
+def native_cases() -> tuple[Case, ...]:
+    """Native matrix products: interior, ragged, cohorts, the four transposes, two maps in one kernel."""
+    flips = [(a, b) for a in (False, True) for b in (False, True)]
+    sizes = [
+        ("32", (32, 32, 32), (32, 32), None),
+        ("ragged", (127, 193, 61), (64, 64), None),
+        ("k1", (16, 17, 1), (16, 32), None),
+        ("cohort4x1", (128, 128, 128), (32, 32), (4, 1)),
+        ("cohort2x2", (37, 29, 23), (16, 32), (2, 2)),
+        ("cohort1x8", (129, 67, 61), (32, 16), (1, 8)),
+        ("small", (5, 3, 2), (8, 16), None),
+    ]
+    return (
+        *(
+            case(f"gemm-{name}", native_gemm(shape, block, cohort=cohort), MPP, 1e-4)
+            for name, shape, block, cohort in sizes
+        ),
+        *(
+            case(
+                f"gemm-{'t' if a else 'n'}{'t' if b else 'n'}",
+                native_gemm((37, 53, 23), (32, 16), flips=(a, b)),
+                MPP,
+                1e-4,
+            )
+            for a, b in flips
+        ),
+        case("two-products", two_products(), MPP, 1e-4),
+    )

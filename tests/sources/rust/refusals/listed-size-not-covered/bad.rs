@@ -1,0 +1,6 @@
+use cuda_device::tile_export;
+
+#[tile_export(tile_shapes = [64, 2])]
+pub fn f(x: &mut [f32; 4]) {
+    x[0] += x[1];
+}

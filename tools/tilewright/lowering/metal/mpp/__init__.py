@@ -1,0 +1,1 @@
+"""Native matrix products through Metal Performance Primitives. Spec: First native realization."""
