@@ -18,6 +18,7 @@ from tilewright.lowering.cuda.scalars import C_TYPES
 from tilewright.lowering.cuda.table import OPERATIONS, REJECTIONS, Rejection
 from tilewright.lowering.errors import LoweringError
 from tilewright.lowering.options import COMMON_LIMITS, CompileOptions, DeviceLimits, Lowering
+from tilewright.runtime.nvrtc import ptx_text
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.dims import IndexSpace
 from tilewright.tileir.errors import TileIRError
@@ -68,6 +69,7 @@ def refusal_any(function) -> str:
     ],
 )
 def test_an_option_of_another_route_is_refused_before_any_code(number, options, rule, words):
+    """B20, B22 to B24, B26, B130 to B137: each row has its own."""
     assert words in refusal(programs.without_root(), rule, **options)
 
 
@@ -193,6 +195,21 @@ def test_a_nested_binding_is_refused_and_a_worker_root_is_not():
     text = refusal(programs.copy(inner=Scope.WORKER), "execution-scope")
     assert "cannot honor a worker binding of a nested parallel" in text
     assert lower(programs.copy(scope=Scope.WORKER))
+
+
+@pytest.mark.parametrize("threads", [0, 64, 96])
+def test_explicit_subgroups_are_refused_whatever_the_block(threads):
+    """B27: without a child domain there is nothing that a block could conflict with."""
+    text = refusal(programs.copy(inner=Scope.SUBGROUP), "execution-scope", threads_per_group=threads)
+    assert "cannot honor a subgroup binding" in text
+
+
+def test_a_kernel_is_compiled_for_the_block_it_is_launched_with(toolkit):
+    """B28: the compiler is held to it, so that no kernel supports fewer threads than its launch has."""
+    for function, threads in ((kernels.axpb(), 1024), (kernels.softmax(), 0)):
+        artifact = lower(function, CompileOptions(threads_per_group=threads))
+        ptx = ptx_text(artifact, "sm_90", nvrtc=str(toolkit.require("nvrtc").path)).decode()
+        assert re.search(rf"\.maxntid {artifact.block[0]}\b", ptx)
 
 
 @pytest.mark.parametrize("resource", [None, Resource.PRIVATE, Resource.SHARED])

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from lowering.evidence_cases import cases as shared_cases
-from lowering.metal.kernels import label_gather, native_gemm, row_sum, tiled_rows, two_products
+from lowering.metal.kernels import counted_rows, label_gather, native_gemm, row_sum, tiled_rows, two_products
 from lowering.metal.random_rows import random_row_program
 from lowering.random_programs import random_program
 from tile import kernels as dsl
@@ -82,6 +82,8 @@ def row_cases() -> tuple[Case, ...]:
         case("label-5x300", label_gather(5, 300, forwarded=True), ROWS, 5e-5, labels),
         case("blocks-5x6x50", tiled_rows(5, 6, 50), ROWS, 2e-5),
         *(case(each.name, each, ROWS, 1e-4) for each in map(random_row_program, range(RANDOM_ROWS))),
+        case("counted-3x70", counted_rows(3, 70), ROWS, 1e-6),
+        case("counted-loop-3x70", counted_rows(3, 70), CompileOptions(), 1e-6),
         case("explicit-9x65", row_sum(9, 65, "subgroup"), ROWS, 2e-5),
         case(
             "wide-group-3x600", row_sum(3, 600), CompileOptions(subgroup_reductions=True, threads_per_group=256), 5e-5

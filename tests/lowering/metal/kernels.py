@@ -106,3 +106,18 @@ def tiled_rows(rows: int, a: int, b: int) -> Function:
             y[at, (one, p, q)] = powers / tile.reduce(powers, (p, q), tile.ADD)
 
     return blocks.capture((rows, a, b), (rows, a, b)).function
+
+
+def counted_rows(rows: int, columns: int) -> Function:
+    """The sum of 3 x + 60 of each row by a long chain of integer tiles, which is cut by a stored one."""
+
+    @tile.kernel
+    def counted(x: tile.In[f32, 2], y: tile.Out[f32, 1]):
+        one, n = tile.axis("one", 1), tile.axis("n", columns)
+        for row in tile.parallel(rows):
+            value = tile.cast(x[(row.index(), 0), (one, n)] * 3.0, tile.i64)
+            for _ in range(60):
+                value = value + 1
+            y[row.index(), one] = tile.sum(tile.cast(value, f32), n)
+
+    return counted.capture((rows, columns), (rows,)).function

@@ -160,6 +160,23 @@ def test_the_root_fits_int32():
     assert "overflows int32" in refusal(programs.copy(programs=2**31), "grid-overflow")
 
 
+def test_nests_and_tiles_are_numbered_in_an_int():
+    """B51."""
+
+    def counted(trips):
+        module = Module()
+        build = Builder(module.function("counted"))
+        y = build.view("y", Element.F32, (1,))
+        with build.parallel(IndexSpace.of((module.dim("g"), 1))):
+            with build.serial(IndexSpace.of((module.dim("t"), trips)), [build.constant(0.0, F32)]) as loop:
+                build.yield_(build.elementwise(Opcode.ADD, loop.carried[0], build.constant(1.0, F32)))
+            build.store_element(y, [build.index(0)], loop.results[0])
+        return build.function
+
+    assert lower(counted(2**31 - 1)).source
+    assert f"{2**31} elements or iterations" in refusal(counted(2**31), "space-range")
+
+
 def test_private_storage_has_a_budget():
     """B52."""
     assert lower(programs.big_carry(2**13)).source

@@ -91,6 +91,16 @@ def static_spaces(function: Function) -> Iterator[Problem]:
             yield fault(function, what, "dynamic-extent", "capture the kernel with sizes", operation)
 
 
+def addressable_spaces(function: Function) -> Iterator[Problem]:
+    """B51: elements of a tile and iterations of a nest are numbered in an int."""
+    for operation in function.walk():
+        spaces = [operation.domain, *(space_of(value.type) for value in operation.results)]
+        count = max((space.static_volume() or 0 for space in spaces if space is not None), default=0)
+        if count > MAX_ELEMENTS and operation.parent_operation is not None:
+            what = f"`{operation.kind.value}` has {count} elements or iterations; int32 is the most that is numbered"
+            yield fault(function, what, "space-range", "use smaller tiles", operation)
+
+
 def private_storage(function: Function) -> Iterator[Problem]:
     """B52: tiles that get an array of a thread."""
     if any(function_space_is_dynamic(operation) for operation in function.walk()):
@@ -161,6 +171,7 @@ PROGRAM_CHECKS: tuple[Check, ...] = (
     root_parallel,
     root_domain,
     static_spaces,
+    addressable_spaces,
     supported_operations,
     supported_elements,
 )

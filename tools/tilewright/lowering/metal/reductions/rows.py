@@ -91,7 +91,7 @@ class Striped:
             what = "a striped tile would be read by a worker that does not own the element"
             hint = "read the element from the input view instead"
             raise LoweringError([fault(self.workers.function, what, "row-ownership", hint)])
-        return Scalar(f"({self.array}[{self.workers.chunk}])", self.element)
+        return unknown(f"({self.array}[{self.workers.chunk}])", self.element)
 
 
 class RowEmission(Emission):
