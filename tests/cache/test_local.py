@@ -143,6 +143,8 @@ def test_the_command_trims_and_tells_what_is_wrong_with_its_words(
     assert capsys.readouterr().out == (
         f"removed: 1 entries, 1 outputs, 2000 bytes\n{tmp_path}/cache: 1 entries, 1 outputs, 2000 bytes\n"
     )
+    assert main(["cache", "stat", *folder]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}/cache: 1 entries, 1 outputs, 2000 bytes\n"
     for words, expected in (
         (["cache", "tirm", *folder], "error: `tilewright cache` cannot `tirm`\n  hint: did you mean `trim`?\n"),
         (["cache", "stat"], "error: `tilewright cache` needs the folder of the cache\n  hint: --folder DIR\n"),

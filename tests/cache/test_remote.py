@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import ssl
 import subprocess
@@ -212,6 +213,24 @@ def test_a_folder_that_cannot_be_written_costs_one_line(tmp_path: Path, opened: 
     assert len(told) == 1
     assert f"tilewright cache: cannot write to {tmp_path}/near: " in told[0]
     assert told[0].endswith("; nothing more is added to it")
+
+
+def test_a_folder_without_space_costs_one_line_and_keeps_nothing_half(
+    tmp_path: Path, opened: Open, told: list[str]
+) -> None:
+    """The system refuses the bytes in the middle of a file, as a full disk does."""
+    cache = opened("near")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1500, before[1]))
+    try:
+        for name in ("x", "y"):
+            cache.store(key(name), FILES, 0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert restored(cache) is None
+    cache.close()
+    assert [path for path in (tmp_path / "near").rglob("*") if path.is_file()] == []
+    assert told == [f"tilewright cache: cannot write to {tmp_path}/near: File too large; nothing more is added to it"]
 
 
 def test_a_certificate_that_nobody_signed_is_not_trusted(tmp_path: Path, opened: Open, told: list[str]) -> None:

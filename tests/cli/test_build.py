@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import NINJA, SOURCE, Run, files_below
+from needed_tools import needs
 from tilewright.bytecode.reader import read_module
 from tilewright.toolchain.toolkit import Toolkit
 
@@ -146,6 +147,7 @@ def test_parametric_exports_are_left_out_and_named(project: Path, run: Run) -> N
     outcome = run("build", "mixed.cu", "--arch", "sm_120")
     assert outcome.code == 0, outcome.err
     assert outcome.out.splitlines()[0].startswith("Left out of the static library: `relu_any` (no tile_shape, so the")
+    assert outcome.out.splitlines()[0].endswith("; `tile_shapes=[...]` or `provider=1` ships them")
     assert outcome.out.splitlines()[1] + "\n" == SUMMARY
     description = json.loads((project / "build/sm_120/mixed/mixed.tileexports.json").read_bytes())
     assert "relu_any" in [each["name"] for each in description["exports"]]
@@ -176,6 +178,69 @@ def test_listed_sizes_are_shipped_and_the_interface_names_none(project: Path, ru
     assert run("build", "any.cu", "--arch", "sm_120", "--tile-shapes", "64,128,256").code == 0
     changed = {kind for kind, data in before.items() if (folder / f"any.{kind}").read_bytes() != data}
     assert changed == {"ltoir"}
+
+
+MIXED = """\
+[[tile_export(tile_shapes = {64})]] __device__ float relu_any(float x) { return x > 0.f ? x : 0.f; }
+[[tile_export(tile_shape = 128)]] __device__ float twice(float x) { return x + x; }
+"""
+
+
+@needs("cc")
+def test_the_provider_form_holds_all_exports(project: Path, run: Run) -> None:
+    (project / "any.cu").write_text(MIXED)
+    outcome = run("build", "any.cu", "--arch", "sm_120", "--provider", "--provider-abi", "observed", "--print")
+    assert outcome.code == 0, outcome.err
+    library = "build/sm_120/any/any.tilelib"
+    assert "Left out" not in outcome.out
+    assert "descriptions written: 2 export(s)" in outcome.out
+    assert "--preview-implementation=build/sm_120/any/libany_provider.so -o" in outcome.out
+    assert outcome.out.endswith(f"Tile library written to {library}\n")
+    assert "@relu_any<[N: index]>" in outcome.out
+    shown = json.loads(run("inspect", "--json", library).out)
+    assert (shown["form"], [each["name"] for each in shown["declarations"]]) == ("provider", ["relu_any", "twice"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--provider"], "hint: --provider-abi observed builds against tilewright's own declaration of ABI 0.0.1"),
+        (["--provider"], "error: the provider form needs the Tile IR compiler's linkage provider header"),
+        (["--provider", "--provider-abi", "2"], "hint: the one to ask for is --provider-abi observed"),
+        (["--provider-abi", "observed"], "hint: add --provider"),
+    ],
+)
+def test_the_provider_form_has_to_be_asked_for_with_its_abi(
+    project: Path, run: Run, options: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TILEIR_LINKAGE_PROVIDER_INCLUDE_DIR", raising=False)
+    outcome = run("build", "tilelib_relu.cu", "--arch", "sm_120", *options)
+    assert outcome.code == 1
+    assert said in outcome.err
+    assert not (project / "build").exists()
+
+
+@needs("cc")
+def test_without_a_c_compiler_there_is_no_provider_and_nothing_is_written(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tilewright.library.provider.c_compiler.COMPILERS", ("no-such-compiler",))
+    monkeypatch.delenv("CC", raising=False)
+    outcome = run("build", "tilelib_relu.cu", "--arch", "sm_120", "--provider", "--provider-abi", "observed")
+    assert outcome.code == 1
+    assert "no C compiler was found" in outcome.err
+    assert "pip install ziglang" in outcome.err
+    assert not (project / "build").exists()
+
+
+def test_an_assembler_that_cannot_pack_skips_a_provider(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch, toolkit: Toolkit
+) -> None:
+    monkeypatch.setattr("tilewright.toolchain.toolkit.resolve", lambda environ: replace(toolkit, assembler=None))
+    outcome = run("build", "tilelib_relu.cu", "--arch", "sm_120", "--provider", "--provider-abi", "observed")
+    assert outcome.code == 2
+    assert "Tile library skipped: no tileiras was found" in outcome.out
+    assert "build it again" in outcome.out
 
 
 @pytest.mark.parametrize(

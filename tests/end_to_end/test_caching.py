@@ -237,6 +237,37 @@ def test_a_build_killed_at_any_time_leaves_a_cache_that_is_right(
     assert other.tree("build") == wanted
 
 
+LATE = """
+import os
+
+
+def late(target, source, env):
+    if os.environ.get("LATE"):
+        with open("limit.cuh", "w") as file:
+            file.write("#define LIMIT 3.0f\\n")
+
+
+env.AddPostAction(relu["sm_120"].ltoir, env.Action(late, "late"))
+"""
+
+
+def test_what_was_made_while_a_source_was_edited_is_never_given_to_others(
+    sandbox: Sandbox, project: Project, cache: Path
+) -> None:
+    """The header changes after the compiler has read it, before its outputs are added."""
+    edited, clean = project("edited"), project("clean")
+    for one in (sandbox, edited, clean):
+        one.write({"SConstruct": SCONSTRUCT + LATE})
+    for one in (edited, clean):
+        one.write({"limit.cuh": "#define LIMIT 3.0f\n"})
+    assert clean.scons(*BUILD).code == 0
+    assert sorted(build(sandbox, cache, LATE="1").steps) == sorted(STEPS)
+    assert "ltoir" in build(edited, cache).steps
+    assert edited.tree("build") == clean.tree("build")
+    assert "ltoir" not in build(sandbox, cache).steps  # the outputs of the other checkout are good for this one
+    assert sandbox.tree("build") == clean.tree("build")
+
+
 def test_targets_of_others_keep_their_own_cache(sandbox: Sandbox, cache: Path) -> None:
     sandbox.edit(
         "SConstruct",

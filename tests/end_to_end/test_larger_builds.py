@@ -48,6 +48,24 @@ for variant in ("debug", "release"):
     assert "`arch` is missing" in missing.errors[0]
 
 
+def test_no_builder_makes_the_default_environment(sandbox: Sandbox) -> None:
+    text = sandbox.read("SConstruct").decode()
+    more = """
+import SCons.Defaults
+
+bindings = env.TileBindings(relu)
+env.TileMockCaller(relu)
+env.TileProgram("program", "program.cu", libraries=[relu])
+env.TileShader("shader", "shader.py", specialisations={"x": (4,)})
+env.TilePackage("relu", [relu, bindings], version="1.0")
+print("default environment:", SCons.Defaults._default_env)
+"""
+    sandbox.write({"SConstruct": text + more, "program.cu": "", "shader.py": ""})
+    run = sandbox.scons("arch=sm_120", "-n", "build/sm_120/relu.tilelib")
+    assert run.code == 0, run
+    assert "default environment: None\n" in run.out
+
+
 def test_a_header_that_another_step_makes_is_made_first_and_followed(project: Callable[..., Sandbox]) -> None:
     sconstruct = """\
 import tilewright.scons

@@ -66,6 +66,17 @@ def without_compiler(tmp_path: Path) -> dict[str, str]:
 
 
 @needs("g++")
+@pytest.mark.parametrize("options", ["-Imore", "-I more", "-isystem=other,more", "--include-path more"])
+def test_a_header_in_a_folder_that_only_an_option_names_is_followed(caller: Sandbox, options: str) -> None:
+    (caller.folder / "size.h").unlink()
+    caller.write({"more/size.h": '#include "deep.h"\n', "more/deep.h": FILES["size.h"]})
+    caller.edit("SConstruct", "[relu])", f"[relu], options={options!r})")
+    assert "program" in caller.scons("arch=sm_120").steps
+    assert caller.scons("arch=sm_120").up_to_date()
+    caller.edit("more/deep.h", "kSize = 128", "kSize = 64 * 2")
+    assert caller.scons("arch=sm_120").rebuilt("program")
+
+
 def test_a_program_follows_the_library_and_its_headers_and_the_bindings_only_the_description(caller: Sandbox) -> None:
     clean = caller.scons("arch=sm_120")
     assert clean.rebuilt("exports", "ltoir", "bytecode", "library", "bindings", "program")

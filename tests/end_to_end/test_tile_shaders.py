@@ -214,6 +214,7 @@ def test_the_same_without_scons_gives_the_same_bytes(shader: Sandbox) -> None:
 
 
 def test_the_examples_assemble_for_both_architectures_and_use_no_tensor_cores(tmp_path: Path, toolkit: Toolkit) -> None:
+    """B146."""
     one = checkout(tmp_path / "checkout")
     run = one.scons("arch=sm_90,sm_120", "-j2", "examples/shaders")
     assert run.rebuilt("capture", "shader")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from end_to_end.sandbox import RELU, Sandbox
 from needed_tools import needs
+from tilewright.cli.verify import VERB
 
 SCONSTRUCT = """\
 import tilewright.scons
@@ -106,6 +108,14 @@ def test_a_library_whose_compiler_is_missing_is_not_verified_and_fails_nothing(
     assert run.code == 0, run
     assert "tilewright: relu is not verified: " in run.out
     assert run.steps == []
+
+
+@needs("g++")
+def test_the_example_of_the_help_verifies_what_the_command_built(verified: Sandbox) -> None:
+    assert verified.tilewright("build", "relu.cu", "--arch", "sm_90").code == 0
+    run = verified.tilewright(*shlex.split(VERB.example)[1:])
+    assert run.code == 0, run
+    assert "SUCCESS: 1/1 tile exports verified through the native ABI, CPU-emulated" in run.out
 
 
 def test_without_an_architecture_verifying_is_the_error_that_lists_the_choices(verified: Sandbox) -> None:

@@ -42,7 +42,7 @@ def test_the_line_about_exports_without_a_size() -> None:
     assert left_out(THREE) == ""
     assert left_out(mixed) == (
         "Left out of the static library: `relu_any`, `warp_sum_any` (no tile_shape, so the call supplies the extent); "
-        "`tile_shapes=[...]` ships them"
+        "`tile_shapes=[...]` or `provider=1` ships them"
     )
 
 

@@ -144,7 +144,8 @@ def test_a_library_that_would_be_empty_is_an_error_with_a_place() -> None:
         shipped(ExportSet("m", (export,)))
     assert str(caught.value) == (
         "m.cu:3:1: error: the static library of `m` would be empty: no export has a tile size\n"
-        "  hint: give an export its size, tile_shape = 128, or list sizes for the build, tile_shapes=[64, 128]"
+        "  hint: give an export its size, tile_shape = 128, or list sizes for the build, tile_shapes=[64, 128]\n"
+        "        or build the provider form, which serves every size: provider=1"
     )
     with pytest.raises(LibraryError, match="would be empty"):
         shipped(ExportSet("m", ()))

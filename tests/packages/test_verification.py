@@ -101,6 +101,7 @@ def test_a_changed_file_a_missing_one_and_an_extra_one_are_named(package: Make) 
         (lambda made: made.update(name="../x"), "`../x` cannot name a package"),
         (lambda made: made.update(architectures=["sm_90"]), "the manifest names other libraries than are there"),
         (lambda made: made.update(bytecode_version="13.6"), "bytecode version 13.5, the manifest says 13.6"),
+        (lambda made: made.update(sbom="../x"), "the manifest names `../x` as bill of materials, which is not there"),
     ],
 )
 def test_a_manifest_edited_by_hand_is_refused(
@@ -142,6 +143,17 @@ def test_a_wheel_is_held_against_its_own_metadata(package: Make) -> None:
     assert "the wheel has metadata under other-1.dist-info" in refusal(
         zipped({**files, "other-1.dist-info/METADATA": b""}), "p.whl"
     )
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [(b"a\rb,c,d\n", "new-line character"), (b'"' + b"x" * 200_000 + b'"\n', "field larger than field limit")],
+)
+def test_a_record_that_is_no_table_is_refused(package: Make, record: bytes, words: str) -> None:
+    files = read_archive(package("wheel"), "x")
+    info = "tilelib_three-1.0.dist-info"
+    text = refusal(zipped({**files, f"{info}/RECORD": record}), "p.whl")
+    assert f"p.whl:{info}/RECORD: error: RECORD is broken: {words}" in text
 
 
 def test_other_files_are_no_packages(package: Make) -> None:

@@ -228,6 +228,15 @@ def test_a_stable_name_is_a_file_of_the_user_store(device, tmp_path):
     assert "'../mine' is no file name for a shader" in shader.metadata.error
 
 
+def test_a_stable_name_is_stored_although_the_kernel_was_compiled_without_one(device, tmp_path):
+    one = device()
+    assert compile(one, kernels.axpb())
+    assert compile(one, kernels.axpb(), name="mine")
+    assert (tmp_path / "named" / "mine.ptx").is_file()
+    assert compile(one, kernels.axpb(), name="yours")
+    assert (tmp_path / "named" / "yours.ptx").is_file()
+
+
 def test_the_identity_has_every_part_and_nothing_of_the_machine():
     artifact = lower(kernels.axpb())
     others = [

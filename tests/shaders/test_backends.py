@@ -8,7 +8,7 @@ import pytest
 
 from tilewright.lowering.errors import LoweringError
 from tilewright.problem import ProblemError
-from tilewright.shaders.backends import BACKENDS, backends_named, check_options, make_cuda
+from tilewright.shaders.backends import BACKENDS, Backend, backends_named, check_options, make_cuda
 from tilewright.shaders.errors import KernelFileError
 
 TEXT = "tileir 1\n"
@@ -39,6 +39,15 @@ def test_options_that_no_compilation_has_are_refused(options: Any, words: tuple[
     with pytest.raises(KernelFileError) as caught:
         check_options(options)
     assert all(word in str(caught.value) for word in words), caught.value
+
+
+@pytest.mark.parametrize("row", BACKENDS, ids=[row.name for row in BACKENDS])
+def test_the_tirx_route_is_refused_by_every_backend_and_none_stands_in_for_it(row: Backend) -> None:
+    """B20, B21, B130."""
+    text = 'tileir 1\n\nfunc "f" candidate () {\n}\n'
+    with pytest.raises(LoweringError, match="TIRx") as caught:
+        row.make(text, "x.tileir", check_options({"lowering": "tirx"}), "sm_90", "")
+    assert 'hint: lowering="native"' in str(caught.value)
 
 
 def test_a_text_without_a_kernel_is_refused() -> None:

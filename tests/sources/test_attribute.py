@@ -64,3 +64,12 @@ def test_sizes_are_listed_as_the_language_lists(name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", FORMS)
 def test_a_size_in_quotes_is_offered_without(name: str, tmp_path: Path) -> None:
     assert message(tmp_path, name, 'tile_shape = "64"').endswith("  hint: tile_shape = 64")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_an_error_bound_is_declared_alike_and_must_be_a_number(name: str, tmp_path: Path) -> None:
+    write(tmp_path, {name: FORMS[name].format("tile_shape = 64, max_ulps = 0x10")})
+    (export,) = read_source(tmp_path / name, root=tmp_path, library="sample").exports.exports
+    assert export.max_ulps == 16
+    assert message(tmp_path, name, 'tile_shape = 64, max_ulps = "4"').endswith("  hint: max_ulps = 4")
+    assert "`max_ulps` is an integer literal, not `-1`" in message(tmp_path, name, "tile_shape = 64, max_ulps = -1")

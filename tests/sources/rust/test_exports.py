@@ -125,7 +125,7 @@ def test_half_floats_are_compiled_with_the_switch_which_says_so(
     tmp_path: Path, toolkit: Toolkit, workers: Workers
 ) -> None:
     text = f"{USE}{TILE}fn h(x: f16, y: &f16, z: &mut [f16; 1]) -> f16 {{ z[0] = x + *y; x }}\n"
-    assert "write f32, or build with nightly-f16" in refusal(write(tmp_path, {"k.rs": text}))
+    assert "write f32, or build with nightly_f16=1" in refusal(write(tmp_path, {"k.rs": text}))
     source = source_of(tmp_path, text, nightly_f16=True)
     assert {parameter.element for parameter in source.exports.exports[0].parameters} == {ElementType.F16}
     assert re.search(r"^; .*RUSTC_BOOTSTRAP=1.*nightly-f16", source.device_text, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""`tilewright build`: the six artifacts of a static tile library, for build systems other than SCons."""
+"""`tilewright build`: the six artifacts of a tile library, for build systems other than SCons."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tilewright.cli.arguments import Option, UsageError, Verb
 from tilewright.cli.depfile import make_rule
+from tilewright.cli.provider import ProviderForm, check_abi, provider_command
 from tilewright.problem import Problem
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 VERB = Verb(
     "build",
-    "Builds a static tile library from one source file.",
+    "Builds a tile library from one source file.",
     "tilewright build relu.cu --arch sm_120 --print",
     (
         Option("--arch", "architectures to build for, with commas between; required", "A[,B]"),
@@ -35,6 +36,13 @@ VERB = Verb(
             "--tile-shapes",
             "tile sizes that the library carries of every export that has neither tile_shape nor a list of its own",
             "N[,N]",
+        ),
+        Option("--nightly-f16", "admit f16 in Rust, which a stable rustc compiles with RUSTC_BOOTSTRAP=1 only"),
+        Option("--provider", "make the provider form, which serves every tile size; needs a C compiler"),
+        Option(
+            "--provider-abi",
+            "with --provider: `observed`, tilewright's own declaration of the assembler's undocumented provider ABI",
+            "ABI",
         ),
         Option("--print", "print the descriptions as readable Tile IR"),
         Option("--library-optional", "exit 0 when the assembler is too old to make the library"),
@@ -62,6 +70,7 @@ class Project:
 
     file: Path
     include_path: tuple[Path, ...]
+    nightly_f16: bool = False
 
     @property
     def root(self) -> Path:
@@ -79,6 +88,7 @@ class Project:
             library=library,
             include_path=self.include_path,
             toolkit_include=toolkit.include,
+            nightly_f16=self.nightly_f16,
         )
 
     def device_module(self, source: Source, toolkit: Toolkit) -> DeviceModule:
@@ -130,18 +140,18 @@ def run(options: Namespace) -> int:
     """Build for every architecture, publish all files at once, then print what happened."""
     from tilewright.library import messages
     from tilewright.library.publish import publish
-    from tilewright.library.static import pack_command
     from tilewright.toolchain.toolkit import resolve
 
     name = _library_name(options)
+    check_abi(options)
     toolkit = resolve(os.environ)
     plan = _plan(options, name, toolkit)
     ltoir_arch = _ltoir_architecture(options, plan, toolkit)
-    project = Project(Path(options.file), tuple(map(Path, options.include)))
+    project = Project(Path(options.file), tuple(map(Path, options.include)), options.nightly_f16)
     source = _listed(project.read(name, toolkit), options)
     _refuse_clashes(options, plan, source)
     _refuse_unserved(source, plan, ltoir_arch, toolkit)
-    built = _build(project, source, plan, ltoir_arch, toolkit)
+    built = _build(project, source, plan, ltoir_arch, toolkit, provider=options.provider)
     if options.depfile:
         built.contents[Path(options.depfile)] = _rule(plan, source)
     stale = [each.library for each in plan.values() if each.library not in built.contents and each.library.exists()]
@@ -152,21 +162,32 @@ def run(options: Namespace) -> int:
         print(f"note: {note}", file=sys.stderr)
     for warning in built.warnings:
         print(warning, file=sys.stderr)
-    if line := messages.left_out(source.exports):
+    if not options.provider and (line := messages.left_out(source.exports)):
         print(line)
     if options.print:
         print(built.text, end="")
     for artifacts in plan.values():
         print(messages.written_summary(built.exports, toolkit.bytecode_version()))
         if artifacts.library in built.contents:
-            print(shlex.join(pack_command(toolkit, **artifacts.inputs, output=artifacts.library)))
+            print(shlex.join(_command(artifacts, toolkit, provider=options.provider)))
             print(messages.written_to(artifacts.library))
+        elif options.provider:
+            print(messages.skipped_provider(toolkit))
         else:
             print(messages.skipped(toolkit, **artifacts.inputs, library=artifacts.library))
     for library in stale:
         print(f"note: {library} is of an earlier build, it does not hold what was written now", file=sys.stderr)
     complete = all(artifacts.library in built.contents for artifacts in plan.values())
     return 0 if complete or options.library_optional else SKIPPED
+
+
+def _command(artifacts: Artifacts, toolkit: Toolkit, *, provider: bool) -> list[str]:
+    """What packs the library, with the paths of the artifacts."""
+    from tilewright.library.static import pack_command
+
+    if provider:
+        return provider_command(toolkit, artifacts.inputs["interface"], artifacts.library)
+    return pack_command(toolkit, **artifacts.inputs, output=artifacts.library)
 
 
 def _listed(source: Source, options: Namespace) -> Source:
@@ -188,7 +209,15 @@ class Built:
     warnings: tuple[str, ...]
 
 
-def _build(project: Project, source: Source, plan: Mapping[str, Artifacts], ltoir_arch: str, toolkit: Toolkit) -> Built:
+def _build(
+    project: Project,
+    source: Source,
+    plan: Mapping[str, Artifacts],
+    ltoir_arch: str,
+    toolkit: Toolkit,
+    *,
+    provider: bool,
+) -> Built:
     from tilewright.bytecode.modules import modules_of
     from tilewright.device.ltoir import make_ltoir
     from tilewright.device.workers import Workers
@@ -196,13 +225,15 @@ def _build(project: Project, source: Source, plan: Mapping[str, Artifacts], ltoi
     from tilewright.library.crosscheck import crosscheck
     from tilewright.library.static import pack, shipped
 
-    exports = shipped(source.exports)
+    exports = source.exports if provider else shipped(source.exports)
     version = toolkit.bytecode_version()
     modules = modules_of(exports, version=version)
     note = crosscheck(exports, version, toolkit)
     warnings: list[str] = []
     unit = project.device_module(source, toolkit)
     contents: dict[Path, bytes] = {}
+    packs = bool(toolkit.assembler and toolkit.assembler.can_pack)
+    form = ProviderForm(unit, source.exports, toolkit) if provider and packs else None
     with Workers(1) as workers:
         made: dict[str, bytes] = {}
         for arch, artifacts in plan.items():
@@ -218,7 +249,9 @@ def _build(project: Project, source: Source, plan: Mapping[str, Artifacts], ltoi
                 artifacts.beside(".impl.tilebc"): modules.implementation,
                 artifacts.beside(".tilelib.mlir"): modules.text.encode(),
             }
-            if toolkit.assembler and toolkit.assembler.can_pack:
+            if form:
+                contents[artifacts.library] = form.pack(made[target], target, workers)
+            elif packs:
                 contents[artifacts.library] = pack(
                     modules.interface, modules.implementation, made[target], stem=artifacts.name, toolkit=toolkit
                 )

@@ -24,7 +24,7 @@ VERB = Verb(
     "tilewright compile softmax.py --arch sm_90 --set 'x=(256, 512)' --set 'y=(256, 512)'",
     (
         Option("--arch", "architectures to compile for, with commas between; required by `cuda`", "A[,B]"),
-        Option("--backend", "a backend; may be repeated; default: cuda", "NAME", repeated=True),
+        Option("--backend", "a backend, cuda or metal; may be repeated; default: cuda", "NAME", repeated=True),
         Option("--name", "name of the shader; default: the file's name without suffix", "NAME"),
         Option("--kernel", "the kernel in the file, where its name is not the shader's and the file has several", "K"),
         Option(
@@ -37,7 +37,7 @@ VERB = Verb(
         Option("--option", "an option of tile.compile, as Python literal: fast_math=True", "NAME=VALUE", repeated=True),
         Option(
             "--output",
-            "folder: the text goes to tileir/ in it, the rest to <arch>/; default: build",
+            "folder: the text goes to tileir/ in it, the rest to <arch>/ or metal/; default: build",
             "DIR",
             short="-o",
         ),
@@ -96,12 +96,14 @@ def _compiled(
     toolkit: Toolkit,
 ) -> dict[Path, bytes]:
     from tilewright.device.workers import Workers
+    from tilewright.shaders.backends import options_for
 
     contents: dict[Path, bytes] = {}
     with Workers(1) as workers:
         for row, arch in jobs:
             compiler = str(toolkit.require(row.component).path) if row.component else ""
-            made = workers.run(row.make, text, f"{name}.tileir", options, "" if row.folder else arch, compiler)
+            own = options_for(options, row.name)
+            made = workers.run(row.make, text, f"{name}.tileir", own, "" if row.folder else arch, compiler)
             contents |= {folder / arch / f"{name}{suffix}": made[suffix] for suffix in row.suffixes}
     return contents
 

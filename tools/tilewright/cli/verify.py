@@ -30,9 +30,10 @@ VERB = Verb(
     "Runs every export of a library through its native ABI and compares each element with what is expected.\n"
     "Takes a verification bundle (a folder), or a description LIB.tileexports.json, beside which it reads LIB.ltoir\n"
     "and the source of the device code, LIB.device.cu or LIB.ll, with the user's headers that it includes.\n"
+    "SCons writes that file; after `tilewright build`, name the user's own source: --source relu.cu.\n"
     "For Rust it reads the user's crate, too, which gives the expected values: the one that LIB.ll was made from.\n"
     "Without a GPU for the code it prints `skipping: <reason>` and exits 0.",
-    "tilewright verify build/sm_90/relu/relu.tileexports.json --emulate",
+    "tilewright verify build/sm_90/relu/relu.tileexports.json --source relu.cu --emulate",
     (
         Option("--emulate", "run on the CPU: everything but GPU code generation"),
         Option("--json", "print the report as JSON"),
@@ -198,13 +199,19 @@ def _module(options: Namespace, exports: ExportSet, toolkit: Toolkit) -> tuple[D
 def _users_module(path: Path, exports: ExportSet, include_path: tuple[Path, ...], toolkit: Toolkit) -> DeviceModule:
     """The device code of a user's own source, which must have the exports of the description."""
     from tilewright.device.module import DeviceModule
+    from tilewright.exports.elements import ElementType
     from tilewright.exports.sizes import without_sizes
     from tilewright.sources.cuda.includes import translation_unit
     from tilewright.sources.front_end import project_name, read_source
 
     root = _root(path)
     source = read_source(
-        path, root=root, library=exports.library, include_path=include_path, toolkit_include=toolkit.include
+        path,
+        root=root,
+        library=exports.library,
+        include_path=include_path,
+        toolkit_include=toolkit.include,
+        nightly_f16=any(one.element is ElementType.F16 for export in exports.exports for one in export.parameters),
     )
     if without_sizes(source.exports) != without_sizes(exports):
         what = f"the exports of `{path}` are not those of the description"

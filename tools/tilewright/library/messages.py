@@ -1,4 +1,4 @@
-"""The lines a build of a static library prints. Spec: Building the library; The tileiras requirement."""
+"""The lines a build of a library prints. Spec: Building the library; The tileiras requirement."""
 
 from __future__ import annotations
 
@@ -32,12 +32,23 @@ def left_out(exports: ExportSet) -> str:
     names = ", ".join(f"`{export.name}`" for export in unlisted)
     return (
         f"Left out of the static library: {names} (no tile_shape, so the call supplies the extent); "
-        "`tile_shapes=[...]` ships them"
+        "`tile_shapes=[...]` or `provider=1` ships them"
     )
 
 
 def skipped(toolkit: Toolkit, *, interface: Path, implementation: Path, ltoir: Path, library: Path) -> str:
     """Why there is no library, then the command that makes it from the written files on a newer toolkit."""
+    oldest = dotted(FIRST_PACKING_VERSION)
+    command = shlex.join(pack_command(toolkit, interface, implementation, ltoir, library))
+    return f"{_reason(toolkit)}\nOn CUDA {oldest} or newer, make the library from the written files with:\n  {command}"
+
+
+def skipped_provider(toolkit: Toolkit) -> str:
+    """Why there is no library in the provider form, which is compiled and packed in one step on a newer toolkit."""
+    return f"{_reason(toolkit)}\nOn CUDA {dotted(FIRST_PACKING_VERSION)} or newer, build it again"
+
+
+def _reason(toolkit: Toolkit) -> str:
     oldest = dotted(FIRST_PACKING_VERSION)
     if assembler := toolkit.assembler:
         versions = ", ".join(dotted(version) for version in assembler.bytecode_versions)
@@ -52,7 +63,4 @@ def skipped(toolkit: Toolkit, *, interface: Path, implementation: Path, ltoir: P
             f"{SKIPPED}no tileiras was found; the descriptions need one that lists bytecode version {oldest} or newer",
             "To install one: " + missing(toolkit, "assembler").hint,
         ]
-    command = shlex.join(pack_command(toolkit, interface, implementation, ltoir, library))
-    return "\n".join(
-        [*lines, f"On CUDA {oldest} or newer, make the library from the written files with:", f"  {command}"]
-    )
+    return "\n".join(lines)

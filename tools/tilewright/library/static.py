@@ -26,7 +26,8 @@ def shipped(exports: ExportSet) -> ExportSet:
             Problem(
                 what=f"the static library of `{exports.library}` would be empty: no export has a tile size",
                 where=exports.exports[0].where if exports.exports else None,
-                hint="give an export its size, tile_shape = 128, or list sizes for the build, tile_shapes=[64, 128]",
+                hint="give an export its size, tile_shape = 128, or list sizes for the build, tile_shapes=[64, 128]\n"
+                "or build the provider form, which serves every size: provider=1",
             )
         ]
     )

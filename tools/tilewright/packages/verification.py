@@ -108,7 +108,11 @@ def _wheel_problems(
     name, version = str(headers["Name"]).replace("-", "_"), str(headers["Version"])
     if (name, f"{name}-{version}.dist-info") != (package.manifest.name, info):
         yield Problem(f"the metadata are of {name} {version}", Place(file, path=f"{info}/METADATA"))
-    listed = {tuple(row) for row in csv.reader(io.StringIO(record.decode("utf-8", "replace")))}
+    try:
+        listed = {tuple(row) for row in csv.reader(io.StringIO(record.decode("utf-8", "replace")))}
+    except csv.Error as error:
+        yield Problem(f"RECORD is broken: {error}", Place(file, path=f"{info}/RECORD"))
+        return
     expected = {(path, digest_of(data), str(len(data))) for path, data in archive.items() if path != f"{info}/RECORD"}
     for row in sorted(listed ^ (expected | {(f"{info}/RECORD", "", "")})):
         yield Problem("RECORD does not list the file as it is", Place(file, path=row[0] if row else "RECORD"))
@@ -116,6 +120,10 @@ def _wheel_problems(
 
 def _content_problems(package: Package, file: str) -> Iterator[Problem]:
     made, files = package.manifest, package.files
+    if made.sbom not in files:
+        yield Problem(
+            f"the manifest names `{made.sbom}` as bill of materials, which is not there", Place(file, path=FILE)
+        )
     found = list(libraries_in(files))
     wanted = {(name, arch) for name in made.libraries for arch in made.architectures}
     if wanted != {(name, arch) for _, name, arch in found}:

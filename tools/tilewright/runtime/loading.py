@@ -80,7 +80,7 @@ class Loader:
         artifact = self.artifact
         store = self.device.cache if self.name is None else self.device.user_store
         file = file_name(artifact) if self.name is None else user_file_name(self.name)
-        key = (artifact.source, artifact.entry, artifact_options(artifact, architecture), nvrtc)
+        key = (self.name, artifact.source, artifact.entry, artifact_options(artifact, architecture), nvrtc)
         return Place(store, file, record(artifact, architecture, nvrtc), key)
 
     def _image(self, place: Place, architecture: str) -> bytes:

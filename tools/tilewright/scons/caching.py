@@ -44,7 +44,7 @@ ENVIRONMENT = (
 DISTRIBUTIONS = ("Jinja2", "llvmlite", "msgspec", "numpy", "tree-sitter", "tree-sitter-cuda", "tree-sitter-rust")
 """Packages that shape outputs."""
 
-_STARTED, _RESTORED, _DIGEST = "tilelib_started", "tilelib_restored", "tilelib_digest"
+_KEY, _STARTED, _RESTORED, _DIGEST = "tilelib_key", "tilelib_started", "tilelib_restored", "tilelib_digest"
 
 
 def use_in(env: Env) -> None:
@@ -100,7 +100,8 @@ class WholeSteps(SCons.CacheDir.CacheDir):
         if not SCons.CacheDir.cache_enabled:
             return False
         if node is first:
-            first.Tag(_RESTORED, _restore(cache, targets))
+            first.Tag(_KEY, key_of(targets))
+            first.Tag(_RESTORED, _restore(cache, first.GetTag(_KEY), targets))
             first.Tag(_STARTED, time.monotonic())
         return bool(first.GetTag(_RESTORED))
 
@@ -136,9 +137,8 @@ def _targets(node: Any) -> list[Any]:
     return list(node.get_executor().get_all_targets())
 
 
-def _restore(cache: Cache, targets: list[Any]) -> bool:
+def _restore(cache: Cache, key: str, targets: list[Any]) -> bool:
     names = [target.name for target in targets]
-    key = key_of(targets)
     if not SCons.Action.execute_actions:
         return _would_restore(cache, key, targets)
     found = cache.restore(key, names)
@@ -169,13 +169,17 @@ def _would_restore(cache: Cache, key: str, targets: list[Any]) -> bool:
 
 
 def _store(cache: Cache, targets: list[Any]) -> None:
+    """Adds the outputs, unless an input was changed while the step ran: then they may be of the one or the other."""
+    key = key_of(targets)
+    if targets[0].GetTag(_KEY) not in (None, key):
+        return
     started = targets[0].GetTag(_STARTED)
     paths = [Path(target.get_abspath()) for target in targets]
     try:
         files = [(path.name, path.read_bytes(), bool(path.stat().st_mode & 0o100)) for path in paths]
     except OSError:
         return
-    cache.store(key_of(targets), files, 0.0 if started is None else time.monotonic() - started)
+    cache.store(key, files, 0.0 if started is None else time.monotonic() - started)
 
 
 def key_of(targets: list[Any]) -> str:

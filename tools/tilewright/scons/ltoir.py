@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from SCons.Action import Action, ActionBase
 from SCons.Builder import Builder, BuilderBase
@@ -19,6 +20,9 @@ from tilewright.scons.signatures import sign
 from tilewright.scons.tile_exports import DESCRIPTION
 from tilewright.sources.languages import language_of_device_code
 
+if TYPE_CHECKING:
+    from tilewright.device.module import DeviceModule
+
 SUFFIX = ".ltoir"
 ARCH = "TILELIB_LTOIR_ARCH"
 SIGNED = {".cu": ("TILELIB_LTOIR_SIG", ARCH, "TILELIB_INCLUDE_PATH"), ".ll": ("TILELIB_NVVM_SIG", ARCH)}
@@ -32,20 +36,10 @@ def compile_device_code(target: list[File], source: list[File], env: Env) -> Non
     from tilewright.exports.description import parse_description
     from tilewright.exports.rules import ExportError
     from tilewright.library.publish import publish
-    from tilewright.sources.front_end import translation_unit
-    from tilewright.sources.text import read_text
 
     with one_clean_error(target[0]):
-        device, description = (Path(node.abspath) for node in source[:2])
-        origin = scanner.origin_of(source[0])
-        module = translation_unit(
-            language_of_device_code(device, str(source[0])),
-            read_text(device, str(source[0])),
-            origin=scanner.logical(origin, env),
-            root=top_of(env),
-            include_path=include_path(env),
-            toolkit_include=session_of(env).toolkit.include,
-        )
+        description = Path(source[1].abspath)
+        module = device_module(source[0], env)
         toolkit = session_of(env).toolkit
         exports = parse_description(description.read_bytes(), str(source[1]))
         if problems := unserved(exports, env[ARCH], known=toolkit.architectures()):
@@ -59,6 +53,22 @@ def compile_device_code(target: list[File], source: list[File], env: Env) -> Non
             warn=say,
         )
         publish({Path(target[0].abspath): data})
+
+
+def device_module(device: File, env: Env) -> DeviceModule:
+    """What the device compiler gets, from the device code that `TileExports` wrote."""
+    from tilewright.sources.front_end import translation_unit
+    from tilewright.sources.text import read_text
+
+    path = Path(device.abspath)
+    return translation_unit(
+        language_of_device_code(path, str(device)),
+        read_text(path, str(device)),
+        origin=scanner.logical(scanner.origin_of(device), env),
+        root=top_of(env),
+        include_path=include_path(env),
+        toolkit_include=session_of(env).toolkit.include,
+    )
 
 
 def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[list[File], list[File]]:

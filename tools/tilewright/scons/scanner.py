@@ -7,6 +7,7 @@ step of the build makes counts before it is there.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,16 @@ CRATES = (".rs", ".toml")
 SUFFIXES = (".cu", ".cuh", *CRATES)
 
 
-def include_scanner() -> ScannerBase:
-    """The scanner of `TileExports` and `Ltoir`."""
-    return Scanner(function=headers_of, name="tilelib includes", skeys=list(SUFFIXES))
+def include_scanner(function: Callable[..., list[File]] | None = None) -> ScannerBase:
+    """The scanner of `TileExports` and `Ltoir`; another `function` looks in more folders."""
+    return Scanner(function=function or headers_of, name="tilelib includes", skeys=list(SUFFIXES))
 
 
-def headers_of(node: File, env: Env, path: Any = ()) -> list[File]:
-    """The user's headers that the file includes, directly or not; none for a file that is not there yet."""
+def headers_of(node: File, env: Env, path: Any = (), *, more: Iterable[Path] = ()) -> list[File]:
+    """The user's headers that the file includes, directly or not; none for a file that is not there yet.
+
+    `more` are folders to search after those of the environment.
+    """
     from tilewright.sources.cuda.header_search import scan
 
     if os.path.splitext(node.name)[1] in CRATES:
@@ -37,7 +41,8 @@ def headers_of(node: File, env: Env, path: Any = ()) -> list[File]:
     if node.name.endswith(RUST.device_suffix):
         return []
 
-    found = scan(Path(origin_of(node).get_abspath()), include_path(env), lambda name: made_or_there(name, env))
+    folders = (*include_path(env), *more)
+    found = scan(Path(origin_of(node).get_abspath()), folders, lambda name: made_or_there(name, env))
     files: list[File] = [env.fs.File(os.fspath(header)) for header in found]  # `env.File` would expand a `$` in a name
     return files
 

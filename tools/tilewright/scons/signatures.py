@@ -40,12 +40,17 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ltoir": ("exports", "sources", "scons/ltoir.py"),
     "bytecode": ("exports", "bytecode", "scons/tile_bytecode.py"),
     "library": ("bytecode", "library", "scons/tilelib.py"),
+    "provider": (
+        *("exports", "sources", "bytecode", "device", "library"),
+        *("scons/ltoir.py", "scons/provider_library.py"),
+    ),
     "bindings": ("__init__.py", "exports", "callers/bindings", "callers/templates.py", "scons/tile_bindings.py"),
     "link": ("device/nvjitlink.py", "scons/link.py"),
     "mock": ("exports", "sources", "scons/mock_caller.py"),
-    "package": ("bytecode", "library", "packages", "scons/tile_package.py"),
+    "package": ("__init__.py", "bytecode", "library", "packages", "scons/tile_package.py"),
     "capture": ("problem.py", "tile", "tileir", *SHADER_REQUESTS, "scons/tile_shader.py"),
     "shader": ("tileir", "runtime/nvrtc.py", "shaders/backends.py", "scons/tile_shader.py"),
+    "shader_metal": ("tileir", "shaders/backends.py", "scons/tile_shader.py"),
     "program": ("callers/program", "toolchain/shadow.py", "scons/tile_program.py"),
 }
 
@@ -120,6 +125,22 @@ def library_identity(toolkit: Toolkit) -> str:
     return f"{assembler} {source_digest('library')}"
 
 
+def provider_identity(toolkit: Toolkit) -> str:
+    """What a static library depends on, and the compiler of C with the sources it gets.
+
+    A compiler that is missing makes an identity too: it is the step that fails then, not the reading of the script.
+    """
+    from tilewright.library.errors import LibraryError
+    from tilewright.library.provider.c_compiler import find_c_compiler
+    from tilewright.library.provider.identity import provider_identity as made_with
+
+    try:
+        runtime = made_with(find_c_compiler(os.environ))
+    except LibraryError as error:
+        runtime = f"missing: {error}"
+    return f"{library_identity(toolkit)}; {runtime}; {source_digest('provider')}"
+
+
 def bindings_identity(toolkit: Toolkit) -> str:
     """The generators and their templates; no native tool takes part."""
     return f"bindings {source_digest('bindings')}"
@@ -169,6 +190,13 @@ def shader_cuda_identity(toolkit: Toolkit) -> str:
     return f"{lowering_identity('cuda')}; {compiler}; {source_digest('shader')}"
 
 
+def shader_metal_identity(toolkit: Toolkit) -> str:
+    """The lowering alone: no tool takes part in the writing of MSL."""
+    from tilewright.lowering.identity import lowering_identity
+
+    return f"{lowering_identity('metal')}; {source_digest('shader_metal')}"
+
+
 def package_identity(toolkit: Toolkit) -> str:
     """The tools that made the contents, which the manifest names, as JSON; zlib, and our packing code."""
     import json
@@ -188,10 +216,12 @@ IDENTITIES: dict[str, Callable[[Toolkit], str]] = {
     "TILELIB_NVVM_SIG": nvvm_identity,
     "TILELIB_BYTECODE_SIG": bytecode_identity,
     "TILELIB_LIBRARY_SIG": library_identity,
+    "TILELIB_PROVIDER_SIG": provider_identity,
     "TILELIB_BINDINGS_SIG": bindings_identity,
     "TILELIB_PROGRAM_SIG": program_identity,
     "TILELIB_CAPTURE_SIG": capture_identity,
     "TILELIB_SHADER_CUDA_SIG": shader_cuda_identity,
+    "TILELIB_SHADER_METAL_SIG": shader_metal_identity,
     "TILELIB_PACKAGE_SIG": package_identity,
     "TILELIB_LINK_SIG": link_identity,
     "TILELIB_MOCK_SIG": mock_identity,

@@ -17,11 +17,12 @@ from tilewright.scons.signatures import sign
 from tilewright.scons.tile_exports import DESCRIPTION
 
 OUTPUTS = (".iface.tilebc", ".impl.tilebc", ".tilelib.mlir")
-SIGNED = ("TILELIB_BYTECODE_SIG",)
+PROVIDER = "TILELIB_PROVIDER"
+SIGNED = ("TILELIB_BYTECODE_SIG", PROVIDER)
 
 
 def write_bytecode(target: list[File], source: list[File], env: Env) -> None:
-    """Action: the exports that name a tile size; the others are left out, and the build says so."""
+    """Action: the exports that have tile sizes, the others are left out and named; all of them for a provider."""
     from tilewright.bytecode.modules import modules_of
     from tilewright.exports.description import parse_description
     from tilewright.library.crosscheck import crosscheck
@@ -33,12 +34,14 @@ def write_bytecode(target: list[File], source: list[File], env: Env) -> None:
         exports = parse_description(Path(source[0].abspath).read_bytes(), str(source[0]))
         toolkit = session_of(env).toolkit
         version = toolkit.bytecode_version()
-        sized = shipped(exports)
-        modules = modules_of(sized, version=version)
-        not_compared = crosscheck(sized, version, toolkit)
+        provider = bool(env.get(PROVIDER))
+        described = exports if provider else shipped(exports)
+        modules = modules_of(described, version=version)
+        not_compared = crosscheck(described, version, toolkit)
         contents = (modules.interface, modules.implementation, modules.text.encode())
         publish({Path(node.abspath): data for node, data in zip(target, contents, strict=True)})
-        say("\n".join(filter(None, (not_compared, left_out(exports), written_summary(sized, version)))))
+        unlisted = "" if provider else left_out(exports)
+        say("\n".join(filter(None, (not_compared, unlisted, written_summary(described, version)))))
 
 
 def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[list[File], list[File]]:

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 DESCRIPTION = ".tileexports.json"
 TILE_SHAPES = "TILELIB_TILE_SHAPES"
+NIGHTLY_F16 = "TILELIB_NIGHTLY_F16"
 SIGNED = {
     ".cu": ("TILELIB_EXPORTS_SIG", "TILELIB_INCLUDE_PATH", TILE_SHAPES),
-    ".rs": ("TILELIB_RUST_SIG", TILE_SHAPES),
-    ".toml": ("TILELIB_RUST_SIG", TILE_SHAPES),
+    ".rs": ("TILELIB_RUST_SIG", TILE_SHAPES, NIGHTLY_F16),
+    ".toml": ("TILELIB_RUST_SIG", TILE_SHAPES, NIGHTLY_F16),
 }
 """What is signed, by the suffix of the source; a crate is named by its manifest."""
 
@@ -63,6 +64,7 @@ def _read(source: File, library: str, env: Env) -> Source:
         root=top_of(env),
         library=library,
         include_path=include_path(env),
+        nightly_f16=bool(env.get(NIGHTLY_F16)),
     )
 
 

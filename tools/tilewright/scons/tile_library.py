@@ -7,13 +7,15 @@ own folder with all artifacts, so that each is complete; what does not depend on
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from SCons.Environment import Base as Env
 from SCons.Node.FS import Dir, File
 
-from tilewright.scons import architectures, dump, guard, missing_arch, run_mode, tilelib
+from tilewright.scons import architectures, dump, guard, missing_arch, provider_library, run_mode, tilelib
 from tilewright.scons.artifacts import Artifacts, TileLibrary
 from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
 from tilewright.scons.ltoir import ARCH
@@ -21,13 +23,13 @@ from tilewright.scons.ltoir import SUFFIX as LTOIR
 from tilewright.scons.placement import Placement
 from tilewright.scons.session import Session, session_of
 from tilewright.scons.signatures import STEPS, sign
-from tilewright.scons.tile_bytecode import OUTPUTS
-from tilewright.scons.tile_exports import DESCRIPTION, TILE_SHAPES, tile_shapes
+from tilewright.scons.tile_bytecode import OUTPUTS, PROVIDER
+from tilewright.scons.tile_exports import DESCRIPTION, NIGHTLY_F16, TILE_SHAPES, tile_shapes
 from tilewright.scons.variables import Settings, overridden
 from tilewright.sources.languages import MANIFEST, is_crate, language_of
 
 SENTENCE = "Builds a library for every architecture of `arch=`; returns a `TileLibrary` list."
-GIVEN = ("arch", "ltoir_arch", "library_optional", "tile_shapes")
+GIVEN = ("arch", "ltoir_arch", "library_optional", "tile_shapes", "nightly_f16", "provider", "provider_abi")
 """The variables that one library may set for itself."""
 
 
@@ -41,6 +43,8 @@ def tile_library(env: Env, name: str = "", source: Any = (), **given: Any) -> Ti
         place = Placement(env, name)
         if run_mode.helping():
             return TileLibrary(name, {}, place.bare())
+        if settings.provider and not run_mode.cleaning():
+            provider_library.check_abi(settings.provider_abi)
         archs = architectures.chosen(settings, session, place)
         if not archs:
             return _without_architecture(env, place, session)
@@ -63,12 +67,19 @@ def _without_architecture(env: Env, place: Placement, session: Session) -> TileL
 def _declare(env: Env, place: Placement, arch: str, origin: File, settings: Settings, session: Session) -> Artifacts:
     folder = place.folder(arch)
     description = folder.File(place.name + DESCRIPTION)
-    exports, device = env.TileExports(description, origin, **{TILE_SHAPES: tile_shapes(settings.tile_shapes)})
-    (ltoir,) = env.Ltoir(
-        folder.File(place.name + LTOIR), [device, exports], **{ARCH: _ltoir_arch(settings, arch, session)}
-    )
-    interface, implementation, text = env.TileBytecode(folder.File(place.name + OUTPUTS[0]), exports)
-    library = _declare_library(env, place, folder, [interface, implementation, ltoir], settings, session)
+    reading = {TILE_SHAPES: tile_shapes(settings.tile_shapes), NIGHTLY_F16: "1" if settings.nightly_f16 else ""}
+    exports, device = env.TileExports(description, origin, **reading)
+    code_arch = {ARCH: _ltoir_arch(settings, arch, session)}
+    (ltoir,) = env.Ltoir(folder.File(place.name + LTOIR), [device, exports], **code_arch)
+    form = {PROVIDER: "1" if settings.provider else ""}
+    interface, implementation, text = env.TileBytecode(folder.File(place.name + OUTPUTS[0]), exports, **form)
+    if settings.provider:
+        inputs = [device, exports, ltoir, interface]
+        pack = partial(provider_library.builder(), env, **code_arch)
+    else:
+        inputs = [interface, implementation, ltoir]
+        pack = partial(env.Tilelib)
+    library = _declare_library(env, place, folder, inputs, pack, settings, session)
     return Artifacts(exports, device, ltoir, interface, implementation, text, library)
 
 
@@ -81,19 +92,25 @@ def _ltoir_arch(settings: Settings, arch: str, session: Session) -> str:
 
 
 def _declare_library(
-    env: Env, place: Placement, folder: Dir, inputs: list[File], settings: Settings, session: Session
+    env: Env,
+    place: Placement,
+    folder: Dir,
+    inputs: list[File],
+    pack: Callable[[File, list[File]], list[File]],
+    settings: Settings,
+    session: Session,
 ) -> File:
     packed, skipped = place.name + tilelib.SUFFIX, place.name + tilelib.SKIPPED
     if run_mode.cleaning():
-        (library,) = env.Tilelib(folder.File(packed), inputs)
+        (library,) = pack(folder.File(packed), inputs)
         env.Clean(library, folder.File(skipped))
         return library
     assembler = session.toolkit.assembler
     if assembler is not None and assembler.can_pack:
         guard.discard(folder, skipped)
-        (library,) = env.Tilelib(folder.File(packed), inputs)
+        (library,) = pack(folder.File(packed), inputs)
         return library
-    reason = {tilelib.REASON: _reason(session, folder, packed, inputs)}
+    reason = {tilelib.REASON: _reason(session, folder, packed, inputs, settings)}
     if settings.library_optional:
         guard.discard(folder, packed)
         (library,) = tilelib.skipped()(env, folder.File(skipped), inputs, **reason)
@@ -105,9 +122,11 @@ def _declare_library(
     return library
 
 
-def _reason(session: Session, folder: Dir, packed: str, inputs: list[File]) -> str:
-    from tilewright.library.messages import skipped
+def _reason(session: Session, folder: Dir, packed: str, inputs: list[File], settings: Settings) -> str:
+    from tilewright.library.messages import skipped, skipped_provider
 
+    if settings.provider:
+        return skipped_provider(session.toolkit)
     interface, implementation, ltoir = (Path(node.get_internal_path()) for node in inputs)
     return skipped(
         session.toolkit,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ from tilewright.scons.artifacts import PerArchitecture, TileLibrary
 from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
 from tilewright.scons.placement import Placement
 from tilewright.scons.progress import say
-from tilewright.scons.session import INCLUDE_PATH, include_folders, include_path, message, original, session_of
+from tilewright.scons.session import INCLUDE_PATH, include_folders, include_path, message, original, session_of, top_of
 from tilewright.scons.signatures import sign
 from tilewright.scons.variables import overridden
 
@@ -35,6 +37,7 @@ ARCH = "TILELIB_PROGRAM_ARCH"
 OPTIONS = "TILELIB_PROGRAM_OPTIONS"
 SIGNED = ("TILELIB_PROGRAM_SIG", ARCH, OPTIONS, INCLUDE_PATH)
 CUBIN = ".cubin"
+_INCLUDING = re.compile(r"(?:-I|-isystem|--include-path|--system-include)=?(.*)")
 
 
 def tile_program(
@@ -178,7 +181,21 @@ def _command(target: list[File], source: list[File], env: Env) -> str:
 def builder() -> BuilderBase:
     """The builder behind the method."""
     action = Action(compile_source, message("Compiling tile program {target}", _command), varlist=SIGNED)
-    return Builder(action=action, emitter=declare_outputs, source_scanner=scanner.include_scanner())
+    return Builder(action=action, emitter=declare_outputs, source_scanner=scanner.include_scanner(headers_of_program))
+
+
+def headers_of_program(node: File, env: Env, path: Any = ()) -> list[File]:
+    """The user's headers that the program includes, those in folders that only its options name among them."""
+    folders = [Path(top_of(env), folder) for folder in folders_in(env.get(OPTIONS, ()))]
+    return scanner.headers_of(node, env, more=folders)
+
+
+def folders_in(options: Iterable[str]) -> Iterator[str]:
+    """The folders in which options of nvcc have it look for headers: `-Ia,b`, `-I a`, `--include-path=a` and such."""
+    left = iter(options)
+    for option in left:
+        if found := _INCLUDING.fullmatch(option):
+            yield from filter(None, (found[1] or next(left, "")).split(","))
 
 
 def _only_source(env: Env, target: str, source: Any) -> File:

@@ -24,13 +24,14 @@ from tilewright.scons.scanner import logical, made_or_there
 from tilewright.scons.session import message, original, session_of, top_of
 from tilewright.scons.signatures import sign
 from tilewright.scons.variables import overridden
-from tilewright.shaders.backends import BACKENDS, Backend, backends_named, check_options
+from tilewright.shaders.backends import BACKENDS, Backend, backends_named, check_options, options_for
 from tilewright.shaders.request import TIME_LIMIT, Request, make_request
 
 SENTENCE = (
     "Captures a kernel of a Python file for the shapes in `specialisations=`, in a process of its own, and compiles it "
-    "with every backend of `backends=` (`cuda`) for every architecture. `kernel=` names the kernel where the file has "
-    "several, `options=` are those of `tile.compile`, `time_limit=` is in seconds."
+    "with every backend of `backends=`, else of the build variable: `cuda` for every architecture, `metal` for none. "
+    "`kernel=` names the kernel where the file has several, `options=` are those of `tile.compile`, "
+    "`time_limit=` is in seconds."
 )
 FOLDER = "tileir"
 TEXT = ".tileir"
@@ -48,7 +49,7 @@ def tile_shader(
     env: Env,
     name: str = "",
     source: Any = (),
-    backends: Any = ("cuda",),
+    backends: Any = None,
     specialisations: Any = None,
     kernel: str = "",
     options: Any = None,
@@ -60,7 +61,7 @@ def tile_shader(
         session = session_of(env)
         settings = overridden(session.settings, "TileShader", given, ("arch",))
         request = make_request(name, kernel, {} if specialisations is None else specialisations)
-        rows = backends_named(backends)
+        rows = backends_named(_words(settings.backends) if backends is None else backends)
         chosen = check_options({} if options is None else options)
         place = Placement(env, name, suffix=_main_suffix(rows[0]))
         origin = _only_source(env, name, source)
@@ -83,9 +84,17 @@ def tile_shader(
             for arch in (row.folder,) if row.folder else archs:
                 folder = place.folder(arch)
                 targets = [folder.File(name + suffix) for suffix in row.suffixes]
-                variables = {BACKEND: row.name, OPTIONS: json.dumps(chosen), ARCH: "" if row.folder else arch}
+                variables = {BACKEND: row.name, OPTIONS: _options(row, chosen), ARCH: "" if row.folder else arch}
                 parts[arch] = list(compile_builder(row.name)(env, targets, texts, **variables))
         return TileShader(name, parts, texts, [])
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _options(row: Backend, chosen: dict[str, Any]) -> str:
+    return json.dumps(options_for(chosen, row.name))
 
 
 def _main_suffix(row: Backend) -> str:

@@ -57,9 +57,6 @@ def write_skip(target: list[File], source: list[File], env: Env) -> None:
 def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[list[File], list[File]]:
     """Emitter of the library. A refused one is deleted first: an older file would pass for what was asked for."""
     with reading_stops_cleanly():
-        if len(source) != 3:
-            what = f"`Tilelib` makes `{target[0]}` of three files, and it is given {len(source)}"
-            raise BuildScriptError.of(what, "x.iface.tilebc, x.impl.tilebc and x.ltoir, in this order")
         sign(env, "TILELIB_LIBRARY_SIG")
         guard.distrust(target)
         return target, source
@@ -67,6 +64,10 @@ def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[l
 
 def declare_packed(target: list[File], source: list[File], env: Env) -> tuple[list[File], list[File]]:
     """Emitter of a library that can be packed."""
+    with reading_stops_cleanly():
+        if len(source) != 3:
+            what = f"`Tilelib` makes `{target[0]}` of three files, and it is given {len(source)}"
+            raise BuildScriptError.of(what, "x.iface.tilebc, x.impl.tilebc and x.ltoir, in this order")
     guard.keep_until_replaced(target)
     return declare_outputs(target, source, env)
 

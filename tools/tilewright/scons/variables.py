@@ -38,6 +38,13 @@ VARIABLES = (
         "The GPU architectures to build for. Required for everything that is built for one architecture.",
     ),
     Variable(
+        "backends",
+        "text",
+        "cuda",
+        "`cuda`, `metal`, or both with a comma",
+        "The backends of each tile shader whose script names none. MSL is written under `build/metal/` and needs no `arch`.",
+    ),
+    Variable(
         "print",
         "flag",
         "0",
@@ -64,6 +71,27 @@ VARIABLES = (
         "",
         "powers of two with commas, such as `64,128,256`",
         "The tile sizes that a library carries of each export that has neither `tile_shape` nor a list of its own.",
+    ),
+    Variable(
+        "nightly_f16",
+        "flag",
+        "0",
+        "0 or 1",
+        "Admits `f16` in Rust, which a stable rustc compiles with RUSTC_BOOTSTRAP=1 only; the device code says so.",
+    ),
+    Variable(
+        "provider",
+        "flag",
+        "0",
+        "0 or 1",
+        "Makes libraries in the provider form, which serves every tile size; needs `provider_abi` and a C compiler.",
+    ),
+    Variable(
+        "provider_abi",
+        "text",
+        "",
+        "`observed`",
+        "With `provider=1`: which declaration of the assembler's undocumented provider ABI is built against.",
     ),
     Variable(
         "cache",
@@ -101,10 +129,14 @@ class Settings:
     """The values of one environment's build variables, one field a row."""
 
     arch: str = ""
+    backends: str = "cuda"
     print: bool = False
     library_optional: bool = False
     ltoir_arch: str = ""
     tile_shapes: str = ""
+    nightly_f16: bool = False
+    provider: bool = False
+    provider_abi: str = ""
     cache: str = ""
     cache_write: bool = False
     cache_size: str = ""
@@ -195,7 +227,11 @@ def contradictions(given: Iterable[tuple[str, str]]) -> list[Problem]:
     problems = []
     for name, several in values.items():
         if len(several) > 1:
-            hint = f"{name}={','.join(several)}" if name.endswith(("arch", "tile_shapes")) else f"{name}={several[-1]}"
+            hint = (
+                f"{name}={','.join(several)}"
+                if name.endswith(("arch", "backends", "tile_shapes"))
+                else f"{name}={several[-1]}"
+            )
             problems.append(Problem(f"`{name}` is given more than once: {' and '.join(several)}", hint=hint))
     return problems
 

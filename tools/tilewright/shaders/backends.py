@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tilewright.problem import Problem
 from tilewright.shaders.errors import KernelFileError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tilewright.lowering.options import CompileOptions
     from tilewright.tileir.graph import Function
 
+Made = TypeVar("Made", bound="DeviceArtifact")
 Make = Callable[[str, str, Mapping[str, Any], str, str], dict[str, bytes]]
 """Text of the `.tileir`, name for messages, options, architecture, path of the compiler, to contents by suffix."""
 
@@ -46,7 +47,18 @@ def make_cuda(text: str, file: str, options: Mapping[str, Any], arch: str, nvrtc
     }
 
 
-BACKENDS = (Backend("cuda", (".cu", ".tile.ptx", ".json"), make_cuda, component="nvrtc"),)
+def make_metal(text: str, file: str, options: Mapping[str, Any], arch: str, compiler: str) -> dict[str, bytes]:
+    """Lowering a kernel to MSL, which is the product: Apple's compiler exists on macOS only."""
+    from tilewright.lowering.metal.lower import lower
+
+    artifact = _lowered(text, file, options, lower)
+    return {".metal": artifact.source.encode(), ".json": artifact.to_json()}
+
+
+BACKENDS = (
+    Backend("cuda", (".cu", ".tile.ptx", ".json"), make_cuda, component="nvrtc"),
+    Backend("metal", (".metal", ".json"), make_metal, folder="metal"),
+)
 """A new backend is a new row."""
 
 
@@ -67,19 +79,27 @@ def backends_named(names: object) -> tuple[Backend, ...]:
     return tuple(rows[name] for name in dict.fromkeys(given))
 
 
-def check_options(options: object) -> dict[str, Any]:
+def check_options(options: object, *, own: bool = True) -> dict[str, Any]:
     """The options by name; KernelFileError for names that no compilation has, and values of another type.
 
-    Which of them a backend honours is for its lowering to say.
+    Under the name of a backend stand options for that one alone. Which of them it honours is for its lowering to say.
     """
     from tilewright.lowering.options import CompileOptions
 
     if not isinstance(options, Mapping):
         raise KernelFileError([Problem("the options of a shader are a mapping", hint='options={"fast_math": True}')])
     known = {field.name: field.default for field in fields(CompileOptions)}
-    problems = []
+    backends = [row.name for row in BACKENDS]
+    problems: list[Problem] = []
+    checked: dict[str, Any] = {}
     for name, value in options.items():
-        if name not in known:
+        checked[name] = value
+        if own and name in backends:
+            try:
+                checked[name] = check_options(value, own=False)
+            except KernelFileError as error:
+                problems.extend(error.problems)
+        elif name not in known:
             near = get_close_matches(str(name), known, n=1)
             hint = f"did you mean `{near[0]}`?" if near else f"the options are: {', '.join(known)}"
             problems.append(Problem(f"there is no option `{name}`", hint=hint, rule="unknown-option"))
@@ -88,7 +108,14 @@ def check_options(options: object) -> dict[str, Any]:
             problems.append(Problem(f"the option `{name}` is {value!r}, a {kind}", rule="option-type"))
     if problems:
         raise KernelFileError(problems)
-    return dict(sorted(options.items()))
+    return dict(sorted(checked.items()))
+
+
+def options_for(options: Mapping[str, Any], backend: str) -> dict[str, Any]:
+    """Of checked options, those that a backend is given: the common ones, and its own in their place."""
+    names = {row.name for row in BACKENDS}
+    common = {name: value for name, value in options.items() if name not in names}
+    return dict(sorted({**common, **options.get(backend, {})}.items()))
 
 
 def _fits(name: str, value: object, default: object) -> bool:
@@ -104,8 +131,8 @@ def _lowered(
     text: str,
     file: str,
     options: Mapping[str, Any],
-    lower: Callable[[Function, CompileOptions], DeviceArtifact],
-) -> DeviceArtifact:
+    lower: Callable[[Function, CompileOptions], Made],
+) -> Made:
     from tilewright.lowering.options import CompileOptions
     from tilewright.tileir.text.parser import parse_module
 

@@ -170,4 +170,9 @@ def rows(
         "symbol": Row(string_value, "a plain string literal", 'symbol = "my_function_impl"'),
         "sync": Row(sync_value, '"none" or "warp"', 'sync = "warp"'),
         "arch": Row(strings, kind.format("string"), f"{example}; leave arch out for every architecture"),
+        "max_ulps": Row(
+            integer,
+            "an integer literal",
+            "max_ulps = 4: how far, in units of the last place, a result may be off where libdevice rounds differently",
+        ),
     }

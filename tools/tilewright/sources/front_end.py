@@ -44,15 +44,19 @@ def read_source(
     library: str,
     include_path: Sequence[Path] = (),
     toolkit_include: Sequence[Path] = (),
+    nightly_f16: bool = False,
 ) -> Source:
     """Reads `path`, a file of the project at `root`, as the library `library`.
 
     `include_path` are the user's folders for headers, `toolkit_include` the toolkit's: what is found there only is
-    left to the compiler.  Raises SourceError with every problem of the file.
+    left to the compiler.  `nightly_f16` admits `f16` in Rust, by RUSTC_BOOTSTRAP=1; other languages have it anyway.
+    Raises SourceError with every problem of the file.
     """
     name = project_name(path, root)
+    language = language_of(path, name)
+    options = {"nightly_f16": nightly_f16} if language is RUST else {}
     folders = {"include_path": include_path, "toolkit_include": toolkit_include}
-    return FRONT_ENDS[language_of(path, name)].read(path, name=name, root=root, library=library, **folders)
+    return FRONT_ENDS[language].read(path, name=name, root=root, library=library, **folders, **options)
 
 
 def translation_unit(

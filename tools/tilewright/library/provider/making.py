@@ -7,8 +7,12 @@ from pathlib import Path
 
 from tilewright.bytecode.module import dotted
 from tilewright.bytecode.modules import modules_of
+from tilewright.device.ltoir import make_ltoir
+from tilewright.device.module import DeviceModule
+from tilewright.device.workers import Workers
 from tilewright.exports.model import ExportSet
 from tilewright.exports.rules import ensure
+from tilewright.exports.sizes import without_sizes
 from tilewright.library.archive import PayloadKind, read_library
 from tilewright.library.errors import LibraryError
 from tilewright.library.process import private_folder, run_tool
@@ -48,6 +52,22 @@ def make_provider(
         environ=os.environ,
     )
     return _pack(modules_of(exports, version=version).interface, shared, exports.library, toolkit, assembler)
+
+
+def provider_code(
+    module: DeviceModule, exports: ExportSet, ltoir: bytes, *, arch: str, toolkit: Toolkit, workers: Workers
+) -> str | bytes:
+    """The code of `make_provider`: NVVM IR as it stands, of CUDA C++ the LTOIR of the bodies alone.
+
+    `ltoir` is what `make_ltoir` made of these arguments.  Where sizes are listed it has a symbol for each, which the
+    provider would define a second time, so the bodies are compiled once more without them.
+    """
+    if module.language == "nvvm":
+        return module.text
+    bodies = without_sizes(exports)
+    if bodies == exports:
+        return ltoir
+    return make_ltoir(module, bodies, arch=arch, toolkit=toolkit, workers=workers)
 
 
 def shared_object_name(library: str) -> str:

@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from tilewright.exports.spelling import shown
 from tilewright.problem import Problem
-from tilewright.sources.attribute import LONGEST_INTEGER, Notation, Reading, Row, rows
+from tilewright.sources.attribute import LONGEST_INTEGER, Notation, Reading, rows
 from tilewright.sources.rust.grammar import COMMENTS, RustFile
 
 EXAMPLE = "#[tile_export(tile_shape = 128)]"
@@ -36,14 +36,7 @@ def _items(node: Node) -> list[Node] | None:
     return [part[0] for part in parts] if all(len(part) == 1 for part in parts) else None
 
 
-ROWS = {
-    **rows(_integer, _items, "a list of {} literals", "[]"),
-    "max_ulps": Row(
-        _integer,
-        "an integer literal",
-        "max_ulps = 4: how far, in units of the last place, a result may be off where libdevice rounds differently",
-    ),
-}
+ROWS = rows(_integer, _items, "a list of {} literals", "[]")
 NOTATION = Notation(EXAMPLE, integer_literal, "[]", ROWS)
 
 

@@ -23,7 +23,7 @@ _HINTS = {
 _CHOICES = f"the element types are {', '.join(element.label for element in ElementType)}"
 
 F16_REASON = "`f16` is not stable in Rust, so a stable rustc refuses it"
-F16_HINT = "write f32, or build with nightly-f16, which compiles with RUSTC_BOOTSTRAP=1"
+F16_HINT = "write f32, or build with nightly_f16=1 (`--nightly-f16`), which compiles with RUSTC_BOOTSTRAP=1"
 
 
 def element_named(words: str) -> ElementType | None:
