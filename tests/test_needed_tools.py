@@ -30,6 +30,12 @@ def test_a_missing_program_of_a_fixture_skips_or_fails_in_the_same_way(monkeypat
         needed("no-such-program")
 
 
+TOOLS = (
+    *("cmake", "pkg-config", "openssl", "nginx", "valgrind"),
+    *("clang++-19", "llvm-symbolizer-19", "spirv-cross", "glslangValidator"),
+)
+
+
 class Machine:
     """A machine on which CI runs: the script in a checkout of its own, a PATH of stand-ins that tell their calls."""
 
@@ -41,7 +47,7 @@ class Machine:
         self.program(folder / "sconsw", f'echo "sconsw $@ with every tool: ${REQUIRE_ALL}"')
         for name in ("bash", "sh", "dirname", "sed", "sort"):
             (folder / "bin" / name).symlink_to(str(shutil.which(name)))
-        for name in ("g++", "make"):
+        for name in ("g++", "make", *TOOLS):
             self.program(folder / "bin" / name)
         self.program(folder / "bin/apt-get", 'echo "apt-get $@"')
 
@@ -67,6 +73,17 @@ def test_ci_requires_every_tool_and_finds_the_rust_of_rustup(tmp_path: Path) -> 
     for name in ("rustc", "cargo"):
         machine.program(tmp_path / ".cargo/bin" / name)
     assert machine.run() == (0, ALL_RUN)
+
+
+def test_ci_installs_the_packages_of_the_programs_that_are_missing(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    for name in ("rustc", "cargo"):
+        machine.program(tmp_path / ".cargo/bin" / name)
+    for name in TOOLS[1:]:
+        (tmp_path / "bin" / name).unlink()
+    packages = "pkg-config openssl nginx-light valgrind clang-19 libclang-rt-19-dev llvm-19 spirv-cross glslang-tools"
+    install = f"apt-get update -qq\napt-get install -y -qq --no-install-recommends {packages}\n"
+    assert machine.run() == (0, install + ALL_RUN)
 
 
 @pytest.mark.parametrize("offered", ["1.63.0+dfsg1-2", "1.84.1", "(none)"])

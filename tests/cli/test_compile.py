@@ -49,6 +49,21 @@ def test_every_backend_and_architecture_gets_its_files(run: Run, folder: Path) -
     assert b'"fmad": false' in made["sm_90/scale.json"]
 
 
+def test_msl_needs_no_architecture_and_an_option_may_be_of_one_backend(run: Run, folder: Path) -> None:
+    backends = ("--backend", "metal", "--backend", "cuda")
+    outcome = run("compile", "scale.py", *backends[:2], *SHAPES, "--option", "subgroup_reductions=True")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out == "Tile shader scale written to build/metal (metal)\n"
+    made = files_below(folder / "build")
+    assert made.keys() == {"tileir/scale.tileir", "metal/scale.metal", "metal/scale.json"}
+    assert b"rows refused: no-reduction" in made["metal/scale.json"]
+    refused = run("compile", "scale.py", *backends, "--arch", "sm_90", *SHAPES, "--option", "subgroup_reductions=True")
+    assert "not available on the CUDA reference route" in refused.err
+    own = ("--option", "metal={'subgroup_reductions': True}")
+    assert run("compile", "scale.py", *backends, "--arch", "sm_90", *SHAPES, *own).code == 0
+    assert files_below(folder / "build")["metal/scale.json"] == made["metal/scale.json"]
+
+
 def test_text_is_a_value_of_the_function_that_makes_the_kernel(run: Run, folder: Path) -> None:
     given = ("--kernel", "make", "--set", "suffix='_x'", "--set", "factor=3.0", "--name", "three")
     assert run("compile", "scale.py", "--arch", "sm_90", *SHAPES, *given).code == 0
@@ -70,6 +85,7 @@ def test_text_is_a_value_of_the_function_that_makes_the_kernel(run: Run, folder:
         (("--arch", "sm_90", "--option", "fast=1"), ("no option `fast`",)),
         (("--arch", "sm_90", "--time-limit", "soon"), ("--time-limit takes a number of seconds, not `soon`",)),
         (("--arch", "sm_90", "--set", "x=(100,)"), ("scale.py:8", "needs a specialisation for y")),
+        (("--backend", "metal", *SHAPES, "--option", "metal_mpp=True"), ("`x` is view<f32", "native MPP takes")),
         (("--arch", "sm_90", *SHAPES, "--option", "lowering='tirx'"), ("without the optional TIRx bridge",)),
     ],
 )

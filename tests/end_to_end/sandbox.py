@@ -101,6 +101,7 @@ _STEPS = (
     ("link", re.compile(r"Linking ")),
     ("capture", re.compile(r"Capturing ")),
     ("shader", re.compile(r"Compiling tile shader ")),
+    ("check", re.compile(r"Checking ")),
 )
 
 

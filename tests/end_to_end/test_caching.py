@@ -121,6 +121,28 @@ CHANGES: dict[str, tuple[Callable[[Sandbox], object], dict[str, str], int]] = {
         3,
     ),
     "a variable that compilers read": (lambda one: None, {"NVCC_APPEND_FLAGS": "-O0"}, 0),
+    "another such variable": (lambda one: None, {"SOURCE_DATE_EPOCH": "7"}, 0),
+    "the kind of machine": (
+        lambda one: one.edit("SConstruct", "relu = ", "import platform\nplatform.machine = lambda: 'other'\nrelu = "),
+        {},
+        0,
+    ),
+    "the version of Python": (
+        lambda one: one.edit(
+            "SConstruct",
+            "relu = ",
+            "import platform\nplatform.python_version_tuple = lambda: ('3', '99', '0')\nrelu = ",
+        ),
+        {},
+        0,
+    ),
+    "the form of entries": (
+        lambda one: one.edit(
+            "SConstruct", "relu = ", "from tilewright.scons import caching\ncaching.FORMAT = 'other'\nrelu = "
+        ),
+        {},
+        0,
+    ),
     "a package that shapes outputs": (
         lambda one: one.edit(
             "SConstruct",

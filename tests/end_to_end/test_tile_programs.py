@@ -77,6 +77,7 @@ def test_a_header_in_a_folder_that_only_an_option_names_is_followed(caller: Sand
     assert caller.scons("arch=sm_120").rebuilt("program")
 
 
+@needs("g++")
 def test_a_program_follows_the_library_and_its_headers_and_the_bindings_only_the_description(caller: Sandbox) -> None:
     clean = caller.scons("arch=sm_120")
     assert clean.rebuilt("exports", "ltoir", "bytecode", "library", "bindings", "program")

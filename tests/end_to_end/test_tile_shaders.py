@@ -47,6 +47,7 @@ EXAMPLES = {
     "gemm_tn",
     "gemm_tt",
     "layer_norm",
+    "native_gemm",
     "rms_norm",
     "softmax",
 }

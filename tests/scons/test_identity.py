@@ -16,9 +16,11 @@ from tilewright.scons.signatures import (
     library_identity,
     link_identity,
     ltoir_identity,
+    metal_check_identity,
     mock_identity,
     program_identity,
     shader_cuda_identity,
+    shader_metal_identity,
     source_digest,
 )
 from tilewright.toolchain.toolkit import Toolkit
@@ -34,6 +36,8 @@ ALL = (
     mock_identity,
     capture_identity,
     shader_cuda_identity,
+    shader_metal_identity,
+    metal_check_identity,
 )
 
 
@@ -98,6 +102,22 @@ def test_another_host_compiler_concerns_programs(
     monkeypatch.setenv("NVCC_CCBIN", str(other))
     assert "g++ 99.1" in program_identity(toolkit)
     assert program_identity(toolkit) != before
+
+
+def test_another_clang_concerns_the_check_of_msl_and_not_the_msl(
+    toolkit: Toolkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, identities = shader_metal_identity(toolkit), {metal_check_identity(toolkit)}
+    other = tmp_path / "clang++"
+    for version in ("21.1", "4"):
+        other.write_text(f"#!/bin/sh\necho 'clang version {version}'\n")
+        other.chmod(0o755)
+        monkeypatch.setenv("TILEWRIGHT_CLANG", str(other))
+        identities.add(metal_check_identity(toolkit))
+    assert len(identities) == 3
+    assert "missing" in metal_check_identity(toolkit)
+    assert shader_metal_identity(toolkit) == text
+    assert "clang" not in text
 
 
 def test_a_missing_compiler_still_has_an_identity(toolkit: Toolkit) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tilewright.lowering.errors import LoweringError
 from tilewright.problem import ProblemError
-from tilewright.shaders.backends import BACKENDS, Backend, backends_named, check_options, make_cuda
+from tilewright.shaders.backends import BACKENDS, Backend, backends_named, check_options, make_cuda, options_for
 from tilewright.shaders.errors import KernelFileError
 
 TEXT = "tileir 1\n"
@@ -33,12 +33,22 @@ def test_a_backend_that_is_not_there_is_refused_with_the_list() -> None:
         ({"threads_per_group": True}, ("`threads_per_group` is True, a bool",)),
         ({"xir": [1]}, ("`xir` is [1], a list",)),
         ("fast_math", ("are a mapping",)),
+        ({"metal": True}, ("are a mapping",)),
+        ({"metal": {"metal_mp": True}}, ("no option `metal_mp`", "did you mean `metal_mpp`?")),
+        ({"metal": {"metal": {}}}, ("no option `metal`",)),
+        ({"vulkan": {}}, ("no option `vulkan`",)),
     ],
 )
 def test_options_that_no_compilation_has_are_refused(options: Any, words: tuple[str, ...]) -> None:
     with pytest.raises(KernelFileError) as caught:
         check_options(options)
     assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_options_under_a_backend_are_its_own_and_win_over_the_common_ones() -> None:
+    options = check_options({"metal": {"metal_mpp": True, "fast_math": False}, "fast_math": True})
+    assert options_for(options, "metal") == {"fast_math": False, "metal_mpp": True}
+    assert options_for(options, "cuda") == {"fast_math": True}
 
 
 @pytest.mark.parametrize("row", BACKENDS, ids=[row.name for row in BACKENDS])

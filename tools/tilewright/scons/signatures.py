@@ -51,6 +51,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "capture": ("problem.py", "tile", "tileir", *SHADER_REQUESTS, "scons/tile_shader.py"),
     "shader": ("tileir", "runtime/nvrtc.py", "shaders/backends.py", "scons/tile_shader.py"),
     "shader_metal": ("tileir", "shaders/backends.py", "scons/tile_shader.py"),
+    "metal_check": ("tileir", "scons/metal_check.py"),
     "program": ("callers/program", "toolchain/shadow.py", "scons/tile_program.py"),
 }
 
@@ -197,6 +198,22 @@ def shader_metal_identity(toolkit: Toolkit) -> str:
     return f"{lowering_identity('metal')}; {source_digest('shader_metal')}"
 
 
+def metal_check_identity(toolkit: Toolkit) -> str:
+    """The clang of the check, the check itself, and the lowering that says how a kernel is launched.
+
+    A compiler that is missing makes an identity too: the check is skipped then.
+    """
+    from tilewright.lowering.identity import lowering_identity
+    from tilewright.lowering.metal.check.clang import find_clang
+    from tilewright.lowering.metal.check.identity import check_identity
+
+    try:
+        check = check_identity(find_clang(os.environ))
+    except ProblemError as error:
+        check = f"missing: {error}"
+    return f"{lowering_identity('metal')}; {check}; {source_digest('metal_check')}"
+
+
 def package_identity(toolkit: Toolkit) -> str:
     """The tools that made the contents, which the manifest names, as JSON; zlib, and our packing code."""
     import json
@@ -222,6 +239,7 @@ IDENTITIES: dict[str, Callable[[Toolkit], str]] = {
     "TILELIB_CAPTURE_SIG": capture_identity,
     "TILELIB_SHADER_CUDA_SIG": shader_cuda_identity,
     "TILELIB_SHADER_METAL_SIG": shader_metal_identity,
+    "TILELIB_METAL_CHECK_SIG": metal_check_identity,
     "TILELIB_PACKAGE_SIG": package_identity,
     "TILELIB_LINK_SIG": link_identity,
     "TILELIB_MOCK_SIG": mock_identity,

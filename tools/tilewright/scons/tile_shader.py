@@ -14,7 +14,7 @@ from SCons.Node.FS import File
 from SCons.Scanner import Scanner, ScannerBase
 
 from tilewright.problem import Place, Problem
-from tilewright.scons import architectures, guard, missing_arch, run_mode
+from tilewright.scons import architectures, guard, metal_check, missing_arch, run_mode
 from tilewright.scons.artifacts import TileShader
 from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
 from tilewright.scons.placement import Placement
@@ -23,7 +23,7 @@ from tilewright.scons.progress import say
 from tilewright.scons.scanner import logical, made_or_there
 from tilewright.scons.session import message, original, session_of, top_of
 from tilewright.scons.signatures import sign
-from tilewright.scons.variables import overridden
+from tilewright.scons.variables import Settings, overridden
 from tilewright.shaders.backends import BACKENDS, Backend, backends_named, check_options, options_for
 from tilewright.shaders.request import TIME_LIMIT, Request, make_request
 
@@ -35,6 +35,7 @@ SENTENCE = (
 )
 FOLDER = "tileir"
 TEXT = ".tileir"
+METAL = "metal"
 REQUEST, LIMIT = "TILELIB_SHADER_REQUEST", "TILELIB_SHADER_TIME_LIMIT"
 BACKEND, OPTIONS, ARCH = "TILELIB_SHADER_BACKEND", "TILELIB_SHADER_OPTIONS", "TILELIB_SHADER_ARCH"
 CAPTURED = ("TILELIB_CAPTURE_SIG", REQUEST)
@@ -61,7 +62,7 @@ def tile_shader(
         session = session_of(env)
         settings = overridden(session.settings, "TileShader", given, ("arch",))
         request = make_request(name, kernel, {} if specialisations is None else specialisations)
-        rows = backends_named(_words(settings.backends) if backends is None else backends)
+        rows = backends_named(_backends(settings) if backends is None else backends)
         chosen = check_options({} if options is None else options)
         place = Placement(env, name, suffix=_main_suffix(rows[0]))
         origin = _only_source(env, name, source)
@@ -86,11 +87,17 @@ def tile_shader(
                 targets = [folder.File(name + suffix) for suffix in row.suffixes]
                 variables = {BACKEND: row.name, OPTIONS: _options(row, chosen), ARCH: "" if row.folder else arch}
                 parts[arch] = list(compile_builder(row.name)(env, targets, texts, **variables))
+                if row.name == METAL:
+                    metal_check.declare(env, name, texts[0], parts[arch], variables[OPTIONS])
         return TileShader(name, parts, texts, [])
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+def _backends(settings: Settings) -> list[str]:
+    """Those of the build variable; a run that checks MSL makes what it checks."""
+    words = [word.strip() for word in settings.backends.split(",") if word.strip()]
+    if metal_check.asked() and METAL not in words:
+        return [*words, METAL] if settings.arch else [METAL]
+    return words
 
 
 def _options(row: Backend, chosen: dict[str, Any]) -> str:

@@ -133,7 +133,8 @@ METHODS = (
         tile_shader.tile_shader,
         "a shader's name and `x.py`",
         "`<name>.tileir` under `build/tileir/<folder of the script>/`; `<name>.cu`, `<name>.tile.ptx`, `<name>.json` "
-        "under `build/<arch>/<folder of the script>/`",
+        "under `build/<arch>/<folder of the script>/`; `<name>.metal`, `<name>.json` "
+        "under `build/metal/<folder of the script>/`",
         tile_shader.SENTENCE,
     ),
     MethodRow(

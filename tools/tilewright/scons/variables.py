@@ -42,7 +42,7 @@ VARIABLES = (
         "text",
         "cuda",
         "`cuda`, `metal`, or both with a comma",
-        "The backends of each tile shader whose script names none. MSL is written under `build/metal/` and needs no `arch`.",
+        "The backends of each tile shader whose script names none. MSL goes to `build/metal/` and needs no `arch`.",
     ),
     Variable(
         "print",
