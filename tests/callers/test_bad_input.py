@@ -46,6 +46,13 @@ def foreign(text: str, toolkit: Toolkit, workers: Workers) -> bytes:
     return workers.run(compile_ir, DeviceModule("nvvm", HEAD + text + TAIL, "foreign.ll"), "compute_90", *libraries)
 
 
+def test_references_that_name_no_export(specification: Library, refused: Make) -> None:
+    assert refused(specification, ltoir=b"", references={"rleu": lambda x: x}) == (
+        "error: no function there is named as an export of `sample`: rleu\n"
+        "  hint: name them: relu, scale_in_place, warp_sum"
+    )
+
+
 def test_device_code_for_a_newer_architecture(
     specification: Library, refused: Make, toolkit: Toolkit, workers: Workers
 ) -> None:

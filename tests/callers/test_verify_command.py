@@ -235,5 +235,5 @@ def test_a_probe_finds_a_missing_symbol(project: Path, run: Run) -> None:
 
 def test_a_probe_of_something_else(project: Path, run: Run) -> None:
     outcome = run("probe", "relu.cu", "--exports", "relu.tileexports.json")
-    assert outcome.code == 1
-    assert "relu.cu: error: not LTOIR: it begins with" in outcome.out
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "relu.cu: error: not LTOIR: it begins with" in outcome.err

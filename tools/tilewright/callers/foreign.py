@@ -82,14 +82,16 @@ class ForeignReport:
 def probe_library(
     ltoir: bytes, exports: ExportSet, *, name: str, toolkit: Toolkit, workers: Workers, arch: str = ""
 ) -> ForeignReport:
-    """Probes LTOIR of any compiler against a description; `arch` defaults to the one it was made for."""
+    """Probes LTOIR of any compiler against a description; `arch` defaults to the one it was made for.
+
+    DeviceError for anything that is not LTOIR: nothing can be said of its exports.
+    """
     exports = linked(exports)
     try:
         arch = arch or f"sm_{read_header(ltoir).arch}"
     except DeviceError as error:
-        problems = [replace(problem, where=Place(name)) for problem in error.problems]
-    else:
-        problems = library_problems(ltoir, exports, name=name, arch=arch, toolkit=toolkit, workers=workers)
+        raise DeviceError(replace(problem, where=Place(name)) for problem in error.problems) from None
+    problems = library_problems(ltoir, exports, name=name, arch=arch, toolkit=toolkit, workers=workers)
     return ForeignReport(name, arch, exports.exports, tuple(problems))
 
 

@@ -50,11 +50,20 @@ def make_bundle(
     checked = checked_exports(exports)
     ensure_described(exports, module, workers)
     module = with_sizes(module, exports) if module else None
+    _ensure_used(references or {}, exports, references_file)
     from_references = ReferenceOracle(references or {}, references_file)
     oracles = oracles_for(checked.exports, module, toolkit, workers, compiler, from_references, oracle)
     cubin = linked_cubin(checked, ltoir, name=name, arch=arch, toolkit=toolkit, workers=workers)
     checks = tuple(check_of(export, oracles[export.name], seed) for export in checked.exports)
     return Bundle(checked.library, arch, LINK_OPTIONS, seed, cubin, checks, emulation_of(checked, module))
+
+
+def _ensure_used(references: Mapping[str, Reference], exports: ExportSet, file: str) -> None:
+    """A file of references in which no function is named as an export would be passed over without a word."""
+    names = [export.name for export in exports.exports]
+    if references and not references.keys() & set(names):
+        what = f"no function there is named as an export of `{exports.library}`: {', '.join(sorted(references))}"
+        raise CallerError([Problem(what, Place(file) if file else None, hint=f"name them: {', '.join(names)}")])
 
 
 def ensure_described(exports: ExportSet, module: DeviceModule | None, workers: Workers) -> None:
