@@ -91,6 +91,7 @@ esac
 
 _STEPS = (
     ("exports", re.compile(r"Reading tile exports of ")),
+    ("oxide", re.compile(r"Running cargo oxide for ")),
     ("ltoir", re.compile(r"Compiling device code of ")),
     ("bytecode", re.compile(r"Writing Tile IR of ")),
     ("library", re.compile(r"\S*tileiras --preview-create-tile-lib ")),

@@ -17,7 +17,7 @@ from tilewright.problem import Place, Problem
 from tilewright.toolchain.architectures import number_of
 from tilewright.toolchain.toolkit import Toolkit
 
-__all__ = ["DeviceError", "LtoirHeader", "make_ltoir", "read_header"]
+__all__ = ["DeviceError", "LtoirHeader", "check_ltoir", "make_ltoir", "read_header"]
 
 
 def make_ltoir(
@@ -61,6 +61,22 @@ def make_ltoir(
     ltoir = workers.run(compile_ir, module, f"compute_{number}", nvvm, libdevice)
     _check_header(ltoir, number, module.name)
     return ltoir
+
+
+def check_ltoir(ltoir: bytes, exports: ExportSet, *, arch: str, name: str, toolkit: Toolkit, workers: Workers) -> None:
+    """Raises `DeviceError` unless LTOIR that another tool made, called `name`, is for `arch` and defines every export.
+
+    An export with listed sizes has a symbol for each of them.  `ToolchainError` as `make_ltoir`.
+    """
+    number = number_of(arch)
+    nvvm, libdevice, nvjitlink = (str(toolkit.require(one).path) for one in ("nvvm", "libdevice", "nvjitlink"))
+    if (found := read_header(ltoir).arch) != int(number.rstrip("af")):
+        raise DeviceError([Problem(f"this is LTOIR for architecture {found}, and {number} was asked for", Place(name))])
+    callable_exports = linked(exports)
+    if symbols := tuple(export.symbol for export in callable_exports.exports):
+        module = DeviceModule("nvvm", "", name)
+        ptx = workers.run(probe.probe, ltoir, module, symbols, number, (nvvm, libdevice, nvjitlink))
+        probe.ensure(ptx, callable_exports, name)
 
 
 def _check_header(ltoir: bytes, number: str, source: str) -> None:

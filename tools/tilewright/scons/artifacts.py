@@ -12,7 +12,10 @@ from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
 
 @dataclass(frozen=True, slots=True)
 class Artifacts:
-    """The nodes of one library for one architecture; `library` is `<lib>.tilelib.skipped` when it was skipped."""
+    """The nodes of one library for one architecture; `library` is `<lib>.tilelib.skipped` when it was skipped.
+
+    `device` is the LTOIR itself where no other device code is kept, as of a crate that `cargo oxide` compiles.
+    """
 
     exports: File
     device: File

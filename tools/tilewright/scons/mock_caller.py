@@ -57,6 +57,9 @@ def tile_mock_caller(env: Env, library: Any = (), reference: Any = ()) -> PerArc
     with reading_stops_cleanly():
         if not isinstance(library, TileLibrary):
             raise BuildScriptError.of("`TileMockCaller` verifies what `TileLibrary` returns", "give it the library")
+        if any(artifacts.device is artifacts.ltoir for artifacts in library.parts.values()):
+            what = f"`{library.name}` cannot be verified: that takes device code, which `cargo oxide` does not leave"
+            raise BuildScriptError.of(what, "build it with rust_backend=stable for that")
         references = env.arg2nodes(reference, env.File)
         asked = bool({VERIFY, EMULATE} & targets_on_command_line().keys())
         parts = {arch: _declare(env, library, arch, artifacts, references) for arch, artifacts in library.parts.items()}

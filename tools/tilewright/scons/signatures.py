@@ -38,6 +38,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "exports": ("problem.py", "exports", "sources", "device/standard_headers.py", "scons/tile_exports.py"),
     "rust": ("problem.py", "exports", "sources", "device/retarget", "device/dialect", "scons/tile_exports.py"),
     "ltoir": ("exports", "sources", "scons/ltoir.py"),
+    "oxide": ("problem.py", "exports", "sources", "device", "scons/oxide.py"),
     "bytecode": ("exports", "bytecode", "scons/tile_bytecode.py"),
     "library": ("bytecode", "library", "scons/tilelib.py"),
     "provider": (
@@ -87,6 +88,17 @@ def _rustc(folder: str, *, native: bool) -> str:
         return f"{compiler(root=Path(folder))}; llvmlite {version('llvmlite')}"
     except SourceError as error:
         return f"missing: {error}"
+
+
+def oxide_identity(toolkit: Toolkit) -> str:
+    """`cargo oxide`, what its device code is checked with, and the check.
+
+    A command that is missing makes an identity too: it is the step that fails then, not the reading of the script.
+    """
+    from tilewright.sources.rust.oxide import oxide_identity as command
+
+    made_with = command(os.environ.get("PATH", ""), Path(os.getcwd()))
+    return f"{made_with}; {_compilers(toolkit, 'nvvm')}; {source_digest('oxide')}"
 
 
 def nvvm_identity(toolkit: Toolkit) -> str:
@@ -231,6 +243,7 @@ IDENTITIES: dict[str, Callable[[Toolkit], str]] = {
     "TILELIB_NATIVE_SIG": native_identity,
     "TILELIB_LTOIR_SIG": ltoir_identity,
     "TILELIB_NVVM_SIG": nvvm_identity,
+    "TILELIB_OXIDE_SIG": oxide_identity,
     "TILELIB_BYTECODE_SIG": bytecode_identity,
     "TILELIB_LIBRARY_SIG": library_identity,
     "TILELIB_PROVIDER_SIG": provider_identity,
@@ -249,8 +262,9 @@ IDENTITIES: dict[str, Callable[[Toolkit], str]] = {
 STEPS = {
     "cuda": ("TILELIB_EXPORTS_SIG", "TILELIB_LTOIR_SIG", "TILELIB_BYTECODE_SIG", "TILELIB_LIBRARY_SIG"),
     "nvvm": ("TILELIB_RUST_SIG", "TILELIB_NVVM_SIG", "TILELIB_BYTECODE_SIG", "TILELIB_LIBRARY_SIG"),
+    "oxide": ("TILELIB_OXIDE_SIG", "TILELIB_BYTECODE_SIG", "TILELIB_LIBRARY_SIG"),
 }
-"""The identities of a library's steps, by what its device code is."""
+"""The identities of a library's steps, by what its device code is, or who makes it."""
 
 
 def sign(env: Env, *variables: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from SCons.Environment import Base as Env
 from SCons.Node.FS import Dir, File
 
-from tilewright.scons import architectures, dump, guard, missing_arch, provider_library, run_mode, tilelib
+from tilewright.scons import architectures, dump, guard, missing_arch, oxide, provider_library, run_mode, tilelib
 from tilewright.scons.artifacts import Artifacts, TileLibrary
 from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
 from tilewright.scons.ltoir import ARCH
@@ -26,10 +26,19 @@ from tilewright.scons.signatures import STEPS, sign
 from tilewright.scons.tile_bytecode import OUTPUTS, PROVIDER
 from tilewright.scons.tile_exports import DESCRIPTION, NIGHTLY_F16, TILE_SHAPES, tile_shapes
 from tilewright.scons.variables import Settings, overridden
-from tilewright.sources.languages import MANIFEST, is_crate, language_of
+from tilewright.sources.languages import MANIFEST, RUST, is_crate, language_of
 
 SENTENCE = "Builds a library for every architecture of `arch=`; returns a `TileLibrary` list."
-GIVEN = ("arch", "ltoir_arch", "library_optional", "tile_shapes", "nightly_f16", "provider", "provider_abi")
+GIVEN = (
+    "arch",
+    "ltoir_arch",
+    "library_optional",
+    "tile_shapes",
+    "nightly_f16",
+    "rust_backend",
+    "provider",
+    "provider_abi",
+)
 """The variables that one library may set for itself."""
 
 
@@ -49,7 +58,10 @@ def tile_library(env: Env, name: str = "", source: Any = (), **given: Any) -> Ti
         if not archs:
             return _without_architecture(env, place, session)
         language = language_of(Path(origin.srcnode().abspath), str(origin))
-        sign(env, *STEPS[language.device])
+        by_oxide = language is RUST and settings.rust_backend == oxide.BACKEND
+        if by_oxide:
+            oxide.check(origin, settings)
+        sign(env, *STEPS[oxide.BACKEND if by_oxide else language.device])
         parts = {arch: _declare(env, place, arch, origin, settings, session) for arch in archs}
         if settings.print:
             for artifacts in parts.values():
@@ -66,11 +78,16 @@ def _without_architecture(env: Env, place: Placement, session: Session) -> TileL
 
 def _declare(env: Env, place: Placement, arch: str, origin: File, settings: Settings, session: Session) -> Artifacts:
     folder = place.folder(arch)
-    description = folder.File(place.name + DESCRIPTION)
-    reading = {TILE_SHAPES: tile_shapes(settings.tile_shapes), NIGHTLY_F16: "1" if settings.nightly_f16 else ""}
-    exports, device = env.TileExports(description, origin, **reading)
+    description, code = folder.File(place.name + DESCRIPTION), folder.File(place.name + LTOIR)
     code_arch = {ARCH: _ltoir_arch(settings, arch, session)}
-    (ltoir,) = env.Ltoir(folder.File(place.name + LTOIR), [device, exports], **code_arch)
+    if settings.rust_backend == oxide.BACKEND and origin.name == MANIFEST:
+        guard.discard(folder, place.name + RUST.device_suffix)
+        exports, ltoir = oxide.builder()(env, [description, code], origin, **code_arch)
+        device = ltoir
+    else:
+        reading = {TILE_SHAPES: tile_shapes(settings.tile_shapes), NIGHTLY_F16: "1" if settings.nightly_f16 else ""}
+        exports, device = env.TileExports(description, origin, **reading)
+        (ltoir,) = env.Ltoir(code, [device, exports], **code_arch)
     form = {PROVIDER: "1" if settings.provider else ""}
     interface, implementation, text = env.TileBytecode(folder.File(place.name + OUTPUTS[0]), exports, **form)
     if settings.provider:

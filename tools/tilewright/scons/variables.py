@@ -5,6 +5,7 @@ Every variable also answers to `tilelib_<name>`, which wins: in a larger build `
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,10 @@ NO = ("0", "no", "false", "off", "")
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One row: `kind` is `text` or `flag`; `choices` says in words what may be written."""
+    """One row: `kind` is `text`, `flag` or `choice`; `choices` says in words what may be written.
+
+    Those of a `choice` are the words in backquotes.
+    """
 
     name: str
     kind: str
@@ -80,6 +84,13 @@ VARIABLES = (
         "Admits `f16` in Rust, which a stable rustc compiles with RUSTC_BOOTSTRAP=1 only; the device code says so.",
     ),
     Variable(
+        "rust_backend",
+        "choice",
+        "stable",
+        "`stable` or `oxide`",
+        "What compiles Rust: a stable rustc, or for crates `cargo oxide tilelib`, whose files are checked and adopted.",
+    ),
+    Variable(
         "provider",
         "flag",
         "0",
@@ -135,6 +146,7 @@ class Settings:
     ltoir_arch: str = ""
     tile_shapes: str = ""
     nightly_f16: bool = False
+    rust_backend: str = "stable"
     provider: bool = False
     provider_abi: str = ""
     cache: str = ""
@@ -185,7 +197,10 @@ def convert(variable: Variable, name: str, value: Any) -> str | bool:
         return text in YES
     if isinstance(value, (list, tuple)):
         return ",".join(str(item).strip() for item in value)
-    return str(value).strip()
+    text = str(value).strip()
+    if variable.kind == "choice" and text not in re.findall(r"`(\w+)`", variable.choices):
+        raise BuildScriptError([Problem(f"`{name}={text}` is not known", hint=f"{name} is {variable.choices}")])
+    return text
 
 
 def known_names() -> tuple[str, ...]:
