@@ -6,6 +6,7 @@ import resource
 import socket
 import ssl
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -294,10 +295,10 @@ def nginx(tmp_path: Path) -> Iterator[str]:
     (folder / "root").mkdir(parents=True)
     folder.chmod(0o755)
     (folder / "root").chmod(0o777)
-    for parent in tmp_path.parents:
-        if parent.name.startswith("pytest-"):
-            parent.chmod(0o755)
-    tmp_path.chmod(0o755)
+    for private in (tmp_path, *tmp_path.parents):
+        if private == Path(tempfile.gettempdir()):
+            break
+        private.chmod(0o755)
     (folder / "configuration").write_text(CONFIGURATION.format(folder=folder, port=port))
     with subprocess.Popen(
         [program, "-c", folder / "configuration", "-p", folder], stderr=subprocess.DEVNULL

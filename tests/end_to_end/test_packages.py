@@ -92,7 +92,8 @@ def test_another_clone_gives_the_same_bytes_under_another_umask(packed: Sandbox,
 def test_the_wheel_installs_and_its_module_finds_the_libraries(packed: Sandbox, tmp_path: Path) -> None:
     ran(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
     python = tmp_path / "venv/bin/python"
-    install = (sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--disable-pip-version-check")
+    outside = getattr(sys, "_base_executable", sys.executable)  # the environment that sconsw makes has no pip
+    install = (outside, "-m", "pip", "--python", python, "install", "--no-index", "--disable-pip-version-check")
     ran(*install, packed.folder / OUT / NAMES[0], PYTHONPATH="")
     code = """
 from importlib.metadata import entry_points, version

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -24,8 +24,10 @@ Build = Callable[..., Path]
 def built(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """Builds a library from its name and source for sm_90, writes its bindings, and gives their folder."""
 
-    def build(name: str, source: str, arch: str = "sm_90") -> Path:
+    def build(name: str, source: str, arch: str = "sm_90", headers: Iterable[Path] = ()) -> Path:
         folder = tmp_path_factory.mktemp(name)
+        for header in headers:
+            (folder / header.name).write_bytes(header.read_bytes())
         (folder / f"{name}.cu").write_text(source, encoding="utf-8")
         assert main(["build", str(folder / f"{name}.cu"), "--arch", arch, "-o", str(folder / f"{name}.tilelib")]) == 0
         assert main(["bindings", str(folder / f"{name}.tileexports.json")]) == 0

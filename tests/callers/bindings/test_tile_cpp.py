@@ -141,7 +141,7 @@ def caller_of_everything(exports: object) -> str:
 def test_the_headers_of_all_example_libraries_compile(
     source: Path, built: Build, tmp_path: Path, toolkit: Toolkit
 ) -> None:
-    folder = built(source.stem, source.read_text(encoding="utf-8"))
+    folder = built(source.stem, source.read_text(encoding="utf-8"), headers=source.parent.glob("*.cuh"))
     (tmp_path / f"{source.stem}_tile.h").write_bytes((folder / f"{source.stem}_tile.h").read_bytes())
     use = f'#include "{source.stem}_tile.h"\n'
     assert compiled(use, tmp_path, toolkit, "--enable-tile", "--tile-preview", "simt") == ""
