@@ -39,20 +39,22 @@ def check(origin: File, settings: Settings) -> None:
 
 def adopt_files(target: list[File], source: list[File], env: Env) -> None:
     """Action: both files from one run, checked, the description under the library's name."""
+    from tilewright.device.ltoir import check_ltoir
+    from tilewright.exports.architectures import unserved
     from tilewright.exports.description import write_description
+    from tilewright.exports.rules import ExportError
     from tilewright.library.publish import publish
     from tilewright.sources.rust.oxide import adopt
+    from tilewright.toolchain.architectures import number_of
 
     with one_clean_error(target[0]):
         manifest = original(source[0])
-        made = adopt(
-            Path(manifest.get_abspath()),
-            name=str(manifest),
-            arch=env[ARCH],
-            toolkit=session_of(env).toolkit,
-            workers=workers(),
-            environ=os.environ,
-        )
+        arch, toolkit = env[ARCH], session_of(env).toolkit
+        target_arch = f"sm_{number_of(arch)}"
+        made = adopt(Path(manifest.get_abspath()), name=str(manifest), arch=target_arch, environ=os.environ)
+        if problems := unserved(made.exports, arch, known=toolkit.architectures()):
+            raise ExportError(problems)
+        check_ltoir(made.ltoir, made.exports, arch=arch, name=made.name, toolkit=toolkit, workers=workers())
         exports = replace(made.exports, library=target[0].name.removesuffix(DESCRIPTION))
         contents = (write_description(exports), made.ltoir)
         publish({Path(node.abspath): data for node, data in zip(target, contents, strict=True)})

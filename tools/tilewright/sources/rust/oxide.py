@@ -1,4 +1,4 @@
-"""A crate as `cargo oxide` builds it: run, its two files found and checked like ours. Spec: Building the library."""
+"""A crate as `cargo oxide` builds it: run, its two files found, its description read. Spec: Building the library."""
 
 from __future__ import annotations
 
@@ -11,19 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tilewright.device.ltoir import check_ltoir
-from tilewright.device.workers import Workers
-from tilewright.exports.architectures import unserved
 from tilewright.exports.description import parse_description
 from tilewright.exports.model import ExportSet
-from tilewright.exports.rules import ExportError
 from tilewright.problem import Place, Problem
 from tilewright.sources.languages import MANIFEST
 from tilewright.sources.rust.rustc import start
 from tilewright.sources.source import SourceError
 from tilewright.sources.text import read_text
-from tilewright.toolchain.architectures import number_of
-from tilewright.toolchain.toolkit import Toolkit
 
 OTHER_BACKEND = "rust_backend=stable compiles crates with a stable rustc"
 _OUTPUTS = ".tileexports.json", ".ltoir"
@@ -33,36 +27,35 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What `cargo oxide` made of a crate: `exports` under the crate's own library name, `ltoir` checked with them."""
+    """What `cargo oxide` made of a crate: `exports` under the crate's own library name, and `ltoir`, not yet checked.
+
+    `name` is the LTOIR's file, for messages.
+    """
+
+    name: str
 
     exports: ExportSet
     ltoir: bytes
 
 
-def adopt(
-    manifest: Path, *, name: str, arch: str, toolkit: Toolkit, workers: Workers, environ: Mapping[str, str]
-) -> Adopted:
-    """Runs `cargo oxide tilelib` on the crate of a manifest, called `name` in messages, for `arch`.
+def adopt(manifest: Path, *, name: str, arch: str, environ: Mapping[str, str]) -> Adopted:
+    """Runs `cargo oxide tilelib` on the crate of a manifest, called `name` in messages, for `arch` (`sm_120`).
 
     Its files go to a folder that is removed.  SourceError when it is missing, fails, or leaves other than one file of
-    each kind; ExportError for a description that breaks a rule; DeviceError for LTOIR that differs from it.
+    each kind; ExportError for a description that breaks a rule.
     """
     folder = Path(os.path.abspath(manifest)).parent
     crate = crate_name(manifest, name)
     cargo, _ = find_oxide(environ.get("PATH", ""), folder)
     with tempfile.TemporaryDirectory(prefix="tilewright-", ignore_cleanup_errors=True) as scratch:
         # The library itself is packed here: without the option a toolkit that cannot pack one would be a failure.
-        command = [cargo, "oxide", "tilelib", "--arch", f"sm_{number_of(arch)}", "--library-optional"]
+        command = [cargo, "oxide", "tilelib", "--arch", arch, "--library-optional"]
         done = start(command, {**environ, "CARGO_TARGET_DIR": scratch}, folder)
         if done.returncode:
             what = f"`cargo oxide tilelib` failed with exit code {done.returncode}"
             raise SourceError([Problem(what, Place(name), detail=(done.stdout + done.stderr).strip())])
         description, ltoir = _contents(Path(scratch), crate, name)
-    exports = parse_description(description, crate + _OUTPUTS[0])
-    if problems := unserved(exports, arch, known=toolkit.architectures()):
-        raise ExportError(problems)
-    check_ltoir(ltoir, exports, arch=arch, name=crate + _OUTPUTS[1], toolkit=toolkit, workers=workers)
-    return Adopted(exports, ltoir)
+    return Adopted(crate + _OUTPUTS[1], parse_description(description, crate + _OUTPUTS[0]), ltoir)
 
 
 def crate_name(manifest: Path, name: str) -> str:
