@@ -15,9 +15,10 @@ from tilewright.lowering.cuda.function_checks import MAX_PRIVATE_ELEMENTS
 from tilewright.lowering.cuda.launch import Launch
 from tilewright.lowering.cuda.lower import checked_launch, lower
 from tilewright.lowering.cuda.scalars import C_TYPES
-from tilewright.lowering.cuda.table import OPERATIONS, REJECTIONS, Rejection
+from tilewright.lowering.cuda.table import OPERATIONS, REJECTIONS
 from tilewright.lowering.errors import LoweringError
 from tilewright.lowering.options import COMMON_LIMITS, CompileOptions, DeviceLimits, Lowering
+from tilewright.lowering.rejection import Rejection
 from tilewright.runtime.nvrtc import ptx_text
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.dims import IndexSpace

@@ -16,8 +16,8 @@ from tilewright.lowering.metal.artifact import Form
 from tilewright.lowering.metal.device import MetalDevice
 from tilewright.lowering.metal.lower import lower
 from tilewright.lowering.metal.mpp.table import OPERATIONS, Part
-from tilewright.lowering.metal.table import Rejection
 from tilewright.lowering.options import CompileOptions
+from tilewright.lowering.rejection import Rejection
 from tilewright.tile import f32
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.dims import IndexSpace

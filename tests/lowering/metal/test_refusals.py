@@ -14,8 +14,9 @@ from tilewright.lowering.errors import LoweringError
 from tilewright.lowering.metal.arithmetic import RULES
 from tilewright.lowering.metal.device import MetalDevice
 from tilewright.lowering.metal.lower import lower
-from tilewright.lowering.metal.table import OPERATIONS, REJECTIONS, Rejection
+from tilewright.lowering.metal.table import OPERATIONS, REJECTIONS
 from tilewright.lowering.options import CompileOptions, Lowering
+from tilewright.lowering.rejection import Rejection
 from tilewright.tile import f32
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.dims import IndexSpace

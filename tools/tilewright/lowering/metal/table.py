@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.lowering.metal.emission import Step
 from tilewright.lowering.metal.nests import emit_nothing, emit_ordered, emit_parallel
 from tilewright.lowering.metal.values import emit_constant, emit_elementwise, emit_extract, emit_map, emit_mma
 from tilewright.lowering.metal.views import emit_load_element, emit_load_tile, emit_store_element, emit_store_tile
+from tilewright.lowering.rejection import NO_MEMORY, Rejection
 from tilewright.tileir.vocabulary import Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Rejection:
-    """An operation without a form here: number in the catalogue, the fault, what to write instead."""
-
-    number: str
-    what: str
-    hint: str
-
-
-NO_MEMORY = Rejection(
-    "B46",
-    "manual Memory is an unsupported operation here, and there is no fallback",
-    "keep the value in a tile; carry it through a serial nest",
-)
 
 OPERATIONS: dict[Kind, Step | Rejection] = {
     Kind.CONSTANT: emit_constant,

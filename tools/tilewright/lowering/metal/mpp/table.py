@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from tilewright.lowering.metal.table import Rejection
+from tilewright.lowering.rejection import Rejection
 from tilewright.tileir.vocabulary import Kind
 
 
