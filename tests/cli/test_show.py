@@ -84,3 +84,26 @@ def test_doctor_names_the_toolkit_and_what_is_wrong(
     outcome = run("doctor")
     assert outcome.code == 1
     assert "NVRTC is missing" in outcome.out
+
+
+def test_doctor_names_rustc_and_clang_although_they_are_in_no_toolkit(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {"rustc": "rustc 1.90.0 (x)\nrelease: 1.90.0\nLLVM version: 20.1.8", "clang++-19": "clang version 19.1.7"}
+    for name, answer in answers.items():
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\ncat <<'END'\n{answer}\nEND\n")
+        program.chmod(0o755)
+    for variable in ("RUSTC", "TILEWRIGHT_CLANG"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    others = json.loads(run("doctor", "--json").out)["others"]
+    assert [(row["name"], row["version"], row["path"]) for row in others] == [
+        ("rustc", "1.90.0", str(tmp_path / "rustc")),
+        ("clang", "19", str(tmp_path / "clang++-19")),
+    ]
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("CARGO_HOME", str(tmp_path / "cargo"))
+    text = run("doctor").out
+    assert "not found (compiles Rust sources, 1.85.0 or newer)" in text
+    assert "not found (runs `check-metal`, 16 or newer)" in text

@@ -47,8 +47,10 @@ def test_a_comment_in_a_module_stops_at_the_ir_and_a_body_at_the_library(project
     assert sandbox.scons("arch=sm_90").up_to_date()
     sandbox.edit("scale.rs", "    x * factor", "    // An ordinary comment.\n    x * factor")
     assert sandbox.scons("arch=sm_90").rebuilt("exports")
-    sandbox.edit("scale.rs", "x * factor", "factor * x + 1.0")
-    assert sandbox.scons("arch=sm_90").rebuilt("exports", "ltoir", "library")
+    sandbox.edit("scale.rs", "x * factor", "let unused = 1;\n    factor * x + 1.0")
+    run = sandbox.scons("arch=sm_90")
+    assert run.rebuilt("exports", "ltoir", "library")
+    assert re.search(r"warning: unused variable: `unused`\n +--> scale.rs:3:9", run.out)
 
 
 def test_a_crate_is_a_source_and_two_folders_give_the_same_bytes(project: Callable[..., Sandbox]) -> None:

@@ -16,8 +16,8 @@ from tilewright.toolchain.toolkit import Toolkit, resolve
 from toolchain.conftest import MakeRoot, script, tool_script
 
 KEYS = [
-    "schema", "root", "shadow", "origin", "components", "host_compiler", "architectures", "ltoir_architectures",
-    "bytecode_versions", "writes_bytecode", "can_pack", "cache", "notes", "problems",
+    "schema", "root", "shadow", "origin", "components", "host_compiler", "others", "architectures",
+    "ltoir_architectures", "bytecode_versions", "writes_bytecode", "can_pack", "cache", "notes", "problems",
 ]  # fmt: skip
 
 

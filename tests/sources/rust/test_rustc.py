@@ -42,8 +42,15 @@ def test_a_head_that_cannot_be_parsed_is_explained_by_rustc(tmp_path: Path) -> N
     assert "cannot read the head" not in message
 
 
-def test_warnings_are_no_errors(tmp_path: Path) -> None:
-    assert read(write(tmp_path, {"k.rs": f"{RELU}fn unused() {{ let x = 1; }}\n"}))
+def test_warnings_are_no_errors_and_are_handed_over_at_the_users_own_lines(tmp_path: Path) -> None:
+    found = read(write(tmp_path, {"lib/k.rs": f"{RELU}fn unused() {{ let x = 1; }}\n"}), "lib/k.rs")
+    assert "warning: unused variable: `x`" in found.warnings
+    assert "--> lib/k.rs:" in found.warnings
+    assert "warnings emitted" not in found.warnings
+
+
+def test_a_clean_source_gives_no_warnings(tmp_path: Path) -> None:
+    assert read(write(tmp_path, {"k.rs": RELU})).warnings == ""
 
 
 @pytest.mark.parametrize("release", ["1.84.1", "1.60.0", "0.9.0"])

@@ -229,7 +229,7 @@ def _build(
     version = toolkit.bytecode_version()
     modules = modules_of(exports, version=version)
     note = crosscheck(exports, version, toolkit)
-    warnings: list[str] = []
+    warnings = [source.warnings] if source.warnings else []
     unit = project.device_module(source, toolkit)
     contents: dict[Path, bytes] = {}
     packs = bool(toolkit.assembler and toolkit.assembler.can_pack)

@@ -13,6 +13,7 @@ from SCons.Node.FS import File
 
 from tilewright.scons import guard, scanner
 from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
+from tilewright.scons.progress import say
 from tilewright.scons.session import include_path, message, original, top_of
 from tilewright.scons.signatures import sign
 from tilewright.sources.languages import language_of
@@ -39,6 +40,8 @@ def write_exports(target: list[File], source: list[File], env: Env) -> None:
 
     with one_clean_error(target[0]):
         found = _read(source[0], _library(target[0]), env)
+        if found.warnings:
+            say(found.warnings)
         exports = with_sizes(found.exports, _sizes(env))
         contents = (write_description(exports), found.device_text.encode())
         publish({Path(node.abspath): data for node, data in zip(target, contents, strict=True)})

@@ -26,6 +26,7 @@ from tilewright.scons import (
     tilelib,
     unavailable,
 )
+from tilewright.scons.calls import checked
 from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
 from tilewright.scons.session import BUILD_FOLDER, INCLUDE_PATH, SESSION, Session
 from tilewright.scons.variables import PREFIX, VARIABLES, read_settings, unknown_variables
@@ -165,7 +166,7 @@ def add_to(env: Env, given: Mapping[str, Any]) -> None:
             env[name] = value
     env.Append(BUILDERS={row.name: row.make() for row in BUILDERS})
     for method in METHODS:
-        env.AddMethod(method.method, method.name)
+        env.AddMethod(checked(method.method, method.name), method.name)
 
 
 def _is_set(env: Env, name: str, default: str) -> bool:

@@ -18,10 +18,12 @@ class Source:
     """One source file, read.
 
     `device_text` is the text of `<library><device_suffix>`, from which the device code is compiled.  `dependencies`
-    are the user's files that were read: the source itself, then the headers it includes.
+    are the user's files that were read: the source itself, then the headers it includes.  `warnings` is what a compiler
+    that was run to read it said, "" when it said nothing.
     """
 
     exports: ExportSet
     device_text: str
     device_suffix: str
     dependencies: tuple[Path, ...]
+    warnings: str = ""

@@ -40,7 +40,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that the doctor found. `architectures` are those a library can be built for.
+    """All that the doctor found. `architectures` are those a library can be built for; `others` are programs that are
+    in no toolkit, and that only some sources or targets need.
 
     `shadow` is the folder whose `bin/nvcc` and `bin/tileiras` work: the root, or the folder of links made for it.
     """
@@ -50,6 +51,7 @@ class Report:
     origin: str
     rows: tuple[Row, ...]
     host_compiler: Row
+    others: tuple[Row, ...]
     architectures: tuple[str, ...]
     ltoir_architectures: tuple[str, ...]
     bytecode_versions: tuple[str, ...]
@@ -62,7 +64,7 @@ class Report:
     def text(self) -> str:
         """The report for people, aligned; ends in a newline."""
         lines = [f"CUDA toolkit: {self.root} ({self.origin})" if self.root else "CUDA toolkit: none found", ""]
-        lines += _table((*self.rows, self.host_compiler))
+        lines += _table((*self.rows, self.host_compiler, *self.others))
         packs = "libraries can be packed" if self.can_pack else "libraries cannot be packed"
         facts = {
             "architectures": ", ".join(self.architectures) or "none",
@@ -87,6 +89,7 @@ class Report:
             "origin": self.origin,
             "components": [_record(row) for row in self.rows],
             "host_compiler": _record(self.host_compiler),
+            "others": [_record(row) for row in self.others],
             "architectures": self.architectures,
             "ltoir_architectures": self.ltoir_architectures,
             "bytecode_versions": self.bytecode_versions,
@@ -99,8 +102,11 @@ class Report:
         return json.dumps(record, indent=2) + "\n"
 
 
-def report(toolkit: Toolkit, environ: Mapping[str, str] | None = None) -> Report:
-    """Examine a toolkit; `environ` (that of the process by default) is where a host compiler is looked for."""
+def report(toolkit: Toolkit, environ: Mapping[str, str] | None = None, others: tuple[Row, ...] = ()) -> Report:
+    """Examine a toolkit; `environ` (that of the process by default) is where a host compiler is looked for.
+
+    `others` are rows for programs outside of the toolkit, shown as they are.
+    """
     environ = os.environ if environ is None else environ
     rows = tuple(_rows(toolkit))
     host, host_problems = _host_compiler(toolkit, environ)
@@ -114,6 +120,7 @@ def report(toolkit: Toolkit, environ: Mapping[str, str] | None = None) -> Report
         origin=toolkit.origin,
         rows=rows,
         host_compiler=host,
+        others=others,
         architectures=_choices(toolkit),
         ltoir_architectures=ltoir,
         bytecode_versions=tuple(f"{major}.{minor}" for major, minor in versions),

@@ -39,27 +39,34 @@ class Compiler:
     nightly_f16: bool = False
 
 
-def llvm_ir(crate: CrateRoot, root_text: str, library: str, compiler: Compiler) -> str:
-    """The host's LLVM IR of a crate. SourceError with rustc's errors, positions in the user's own files."""
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The one file that rustc made, and its warnings in its own words, "" when there are none."""
+
+    data: bytes
+    warnings: str
+
+
+def llvm_ir(crate: CrateRoot, root_text: str, library: str, compiler: Compiler) -> Compiled:
+    """The host's LLVM IR of a crate, as UTF-8. SourceError with rustc's errors, positions in the user's own files."""
     crates = built_crates(compiler.rustc, environ=compiler.environ, cache=compiler.cache)
-    arguments = ("--crate-type=lib", *RUSTC_FLAGS, *crates.arguments)
-    return compiled(crate, root_text, library, arguments, compiler).decode("utf-8")
+    return compiled(crate, root_text, library, ("--crate-type=lib", *RUSTC_FLAGS, *crates.arguments), compiler)
 
 
-def compiled(crate: CrateRoot, root_text: str, library: str, arguments: Sequence[str], compiler: Compiler) -> bytes:
-    """The one file that rustc makes of a crate with further arguments. SourceError as `llvm_ir`."""
+def compiled(crate: CrateRoot, root_text: str, library: str, arguments: Sequence[str], compiler: Compiler) -> Compiled:
+    """What rustc makes of a crate with further arguments. SourceError as `llvm_ir`."""
     source = f"./{crate.name}" if crate.name.startswith(_NO_PATH) else crate.name
     try:
         with tempfile.TemporaryDirectory(prefix="tilewright-", ignore_cleanup_errors=True) as scratch:
             output = Path(scratch, "made")
-            compile_rust(
+            warnings = compile_rust(
                 compiler.rustc,
                 (*_arguments(crate, root_text, library, compiler), *arguments, source, "-o", str(output)),
                 folder=compiler.folder,
                 environ=compiler.environ,
                 bootstrap=compiler.nightly_f16,
             )
-            return output.read_bytes()
+            return Compiled(output.read_bytes(), warnings)
     except OSError as failure:
         what = f"cannot write the temporary folder `{tempfile.gettempdir()}`: {failure.strerror}"
         hint = "free some space there, or set TMPDIR to a folder with space"

@@ -50,13 +50,14 @@ def read_rust_file(
     variables = os.environ if environ is None else environ
     rustc = find_rustc(variables, folder=top)
     compiler = Compiler(rustc, top, variables, cache, nightly_f16)
-    ir = llvm_ir(found, crate.files[0].text, library, compiler)
+    made = llvm_ir(found, crate.files[0].text, library, compiler)
     if reading.problems:
         raise SourceError(reading.problems)
-    text = _device_text(ir, reading.exports, crate, found, compiler)
+    text = _device_text(made.data.decode("utf-8"), reading.exports, crate, found, compiler)
     heading = [HEADER.format(name=name), *([F16_NOTE] if nightly_f16 else [])]
     exports = with_bounds(reading.exports, text)
-    return Source(exports, "\n".join([*heading, text]), RUST.device_suffix, _dependencies(path, found, crate))
+    device_text = "\n".join([*heading, text])
+    return Source(exports, device_text, RUST.device_suffix, _dependencies(path, found, crate), made.warnings)
 
 
 def _device_text(ir: str, exports: ExportSet, crate: Crate, found: CrateRoot, compiler: Compiler) -> str:

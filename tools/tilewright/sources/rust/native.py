@@ -83,7 +83,7 @@ def native_library(
     compiler = Compiler(rustc, top, {**variables, LIST: _entries(exports)}, cache, f16)
     arguments = ("--crate-type=cdylib", *NATIVE_FLAGS, *crates.arguments)
     try:
-        data = compiled(found, crate.files[0].text, library, arguments, compiler)
+        data = compiled(found, crate.files[0].text, library, arguments, compiler).data
     except SourceError as error:
         raise SourceError(_missing(error.problems, name)) from error
     return NativeLibrary(data, f"rustc {dotted(rustc.release)}")

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tilewright.problem import Place, Problem
 from tilewright.sources.source import SourceError
@@ -103,8 +104,10 @@ def start(command: Sequence[str], environ: Mapping[str, str], folder: Path) -> s
 
 def compile_rust(
     rustc: Rustc, arguments: Sequence[str], *, folder: Path, environ: Mapping[str, str], bootstrap: bool = False
-) -> None:
-    """Runs the compiler in `folder`; SourceError with each of its errors, in its own words.
+) -> str:
+    """Runs the compiler in `folder`: its warnings, "" when there are none; SourceError with each of its errors.
+
+    Both are in its own words.
 
     `bootstrap` admits unstable features in a stable compiler; without it no variable of the user's does.
     """
@@ -114,7 +117,7 @@ def compile_rust(
         variables["RUSTC_BOOTSTRAP"] = "1"
     done = start([rustc.path, "--error-format=json", *arguments], variables, folder)
     if done.returncode == 0:
-        return
+        return "\n".join(_warnings(done.stderr))
     problems = list(_errors(done.stderr))
     if not problems:
         detail = done.stderr.strip() or f"exit code {done.returncode}"
@@ -122,13 +125,26 @@ def compile_rust(
     raise SourceError(problems)
 
 
-def _errors(output: str) -> Iterator[Problem]:
+def _messages(output: str) -> Iterator[dict[str, Any]]:
     for line in output.splitlines():
         try:
             message = json.loads(line)
         except json.JSONDecodeError:
             continue
-        if not isinstance(message, dict) or not str(message.get("level", "")).startswith("error"):
+        if isinstance(message, dict):
+            yield message
+
+
+def _warnings(output: str) -> Iterator[str]:
+    """Those at a place in the source; the count of them is not."""
+    for message in _messages(output):
+        if message.get("level") == "warning" and message.get("spans"):
+            yield str(message.get("rendered") or message["message"]).strip("\n")
+
+
+def _errors(output: str) -> Iterator[Problem]:
+    for message in _messages(output):
+        if not str(message.get("level", "")).startswith("error"):
             continue
         spans = message.get("spans") or []
         if not spans and re.match(r"aborting due to|could not compile", message["message"]):
