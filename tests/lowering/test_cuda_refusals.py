@@ -55,6 +55,7 @@ def refusal_any(function) -> str:
         ("B131", {"tensor_cores": True}, "cooperative-request", "tensor cores was requested: cooperative"),
         ("B132", {"metal_mpp": True}, "metal-request", "MPP was requested"),
         ("B133", {"subgroup_reductions": True}, "subgroup-request", "SIMD-group/subgroup reductions are not available"),
+        ("B133", {"reduction_unroll": 4}, "subgroup-request", "an unroll factor of SIMD-group/subgroup reductions"),
         ("B134", {"program_order": True}, "program-order", "program-order traversal"),
         ("B135", {"planner_threads": 64}, "planner-threads", "pass threads_per_group through compile options"),
         (

@@ -141,3 +141,20 @@ def fixed_index(made: Rows) -> None:
     third = build.extract(powers, [build.index(0), build.index(3)])
     scaled = build.elementwise(Opcode.MUL, build.elementwise(Opcode.DIV, powers, total), third)
     build.store(made.z, [made.row, build.index(0)], scaled)
+
+
+def many_views(count: int) -> Function:
+    """The sums of one row of each of many views, added."""
+    module = Module()
+    build = Builder(module.function("many"))
+    views = [build.view(f"x{place}", Element.F32, (8, 40)) for place in range(count - 1)]
+    y = build.view("y", Element.F32, (8,))
+    one, n = module.dim("one"), module.dim("n")
+    with build.parallel(IndexSpace.of((module.dim("row"), 8)), Scope.SUBGROUP) as nest:
+        row = nest.coordinates[0]
+        loads = [build.load(view, [row, build.index(0)], IndexSpace.of((one, 1), (n, 40))) for view in views]
+        total = fold(build, loads[0], n, Opcode.ADD, 0.0)
+        for loaded in loads[1:]:
+            total = build.elementwise(Opcode.ADD, total, fold(build, loaded, n, Opcode.ADD, 0.0))
+        build.store(y, [row], total)
+    return build.function

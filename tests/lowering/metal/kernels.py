@@ -13,12 +13,13 @@ def native_gemm(
     *,
     cohort: tuple[int, int] | None = None,
     flips: tuple[bool, bool] = (False, False),
+    flipped_result: bool = False,
     scope: str | None = "group",
     start: float = 0.0,
     ordered: bool = False,
     name: str = "gemm",
 ) -> Function:
-    """C = op(A) op(B) with the complete K as one tile, by groups, or by a cohort of subgroups."""
+    """C = op(A) op(B), or its transpose, with the complete K as one tile, by groups, or by a cohort of subgroups."""
     (rows, columns, depth), (bm, bn) = shape, block
     trans_a, trans_b = flips
     sm, sn = cohort or (1, 1)
@@ -32,7 +33,8 @@ def native_gemm(
         def product(r, s):
             ta = a[(0, r), (k, m)] if trans_a else a[(r, 0), (m, k)]
             tb = b[(s, 0), (n, k)] if trans_b else b[(0, s), (k, n)]
-            c[(r, s), (m, n)] = tile.mma(ta, tb, tile.full((m, n), start), allow_reassociation=not ordered)
+            at, dims = ((s, r), (n, m)) if flipped_result else ((r, s), (m, n))
+            c[at, dims] = tile.mma(ta, tb, tile.full(dims, start), allow_reassociation=not ordered)
 
         for p in tile.parallel(gm, gn, scope=scope):
             if cohort is None:
@@ -43,7 +45,7 @@ def native_gemm(
 
     a = (depth, rows) if trans_a else (rows, depth)
     b = (columns, depth) if trans_b else (depth, columns)
-    return gemm.capture(a, b, (rows, columns)).function
+    return gemm.capture(a, b, (columns, rows) if flipped_result else (rows, columns)).function
 
 
 def two_products() -> Function:
@@ -91,6 +93,22 @@ def label_gather(rows: int, columns: int, *, forwarded: bool, scope: str | None 
             y[at, (one, n)] = powers / tile.sum(powers, n) * other
 
     return picked.capture((rows, columns), (rows,), (rows, columns)).function
+
+
+def striped_loss(rows: int, columns: int, scope: str | None = None) -> Function:
+    """A cross-entropy that takes the wanted class from the tile of powers, which belongs to many workers."""
+
+    @tile.kernel
+    def loss(x: tile.In[f32, 2], label: tile.In[tile.i32, 1], y: tile.Out[f32, 1]):
+        one, n = tile.axis("one", 1), tile.axis("n", columns)
+        for row in tile.parallel(rows, scope=scope):
+            r = row.index()
+            v = x[(r, 0), (one, n)]
+            powers = tile.exp(v - tile.max(v, n))
+            wanted = powers.at(0, tile.cast(label.elem(r).load(), tile.i64))
+            y[r, one] = tile.log(tile.sum(powers, n)) - tile.log(wanted)
+
+    return loss.capture((rows, columns), (rows,), (rows,)).function
 
 
 def tiled_rows(rows: int, a: int, b: int) -> Function:

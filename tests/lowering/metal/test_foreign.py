@@ -81,5 +81,5 @@ def test_a_barrier_missing_in_it_is_found(removed, cross, clang, tmp_path):
     source = cross("raced", SOFTMAX.replace(removed, removed.removeprefix("barrier();\n")))
     program = build(clang, [source], tmp_path, Variant.TSAN)
     x = np.zeros((1, COLUMNS), np.float32)
-    outcome = launch(program, 0, (1, 1, 1), (128, 1, 1), [Bound(x), Bound(x)], tmp_path)
+    outcome = launch(program, 0, (1, 1, 1), (128, 1, 1), [Bound(x), Bound(x.copy())], tmp_path)
     assert "data race" in outcome.fault

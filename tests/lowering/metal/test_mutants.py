@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowering.metal.cases import MPP, ROWS, case
+from lowering.metal.cases import MPP, ROWS, case, unrolled
 from lowering.metal.kernels import native_gemm
 from tile import kernels as dsl
 from tileir import kernels as built_kernels
@@ -23,6 +23,11 @@ def negative(random: np.random.Generator) -> np.ndarray:
     return -1.0 - random.random((3, 1000))
 
 
+def outside(random: np.random.Generator) -> np.ndarray:
+    """Labels of which two are no class: the gather is guarded."""
+    return np.array([1000000, 7, -1000000])
+
+
 def bases() -> dict[str, Case]:
     """The kernels that are mutated."""
     softmax = dsl.softmax.capture((3, 1000), (3, 1000)).function
@@ -30,12 +35,16 @@ def bases() -> dict[str, Case]:
     packed = dsl.row_sum.capture((3, 50), (3,)).function
     pairs = CompileOptions(subgroup_reductions=True, threads_per_group=64)
     flips = native_gemm((37, 53, 23), (32, 16), flips=(True, False))
+    loss = dsl.cross_entropy.capture((3, 300), (3,), (3,)).function
     return {
         "softmax": case("softmax", softmax, ROWS, 5e-5),
         "extrema": case("extrema", extrema, ROWS, 1e-6, {"x": negative}),
         "packed": case("packed", packed, pairs, 5e-5),
+        "loss": case("loss", loss, ROWS, 5e-5, {"label": outside}),
+        "unrolled": case("unrolled", softmax, unrolled(3), 5e-5),
         "gemm": case("gemm", native_gemm((37, 53, 23), (32, 16)), MPP, 1e-4),
         "flipped": case("flipped", flips, MPP, 1e-4),
+        "result": case("result", native_gemm((37, 53, 23), (32, 16), flipped_result=True), MPP, 1e-4),
         "cohort": case("cohort", native_gemm((37, 53, 23), (16, 16), cohort=(2, 2)), MPP, 1e-4),
         "loops": case("loops", built_kernels.gemm(), CompileOptions(), 2e-5),
         "rows": case("rows", built_kernels.softmax(17, 7), CompileOptions(), 2e-5),
@@ -46,7 +55,8 @@ def bases() -> dict[str, Case]:
 
 BARRIER = r"  threadgroup_barrier\(mem_flags::mem_threadgroup\);\n"
 ZEROING = r"sum\[i\] = 0\.0f;"
-TENSOR = r"ta\(a, dextents<int, 2>\((\d+), (\d+)\), array<int, 2>\{1, \d+\}\)"
+REST = r"(  const int e\d+ = 6 \* 128 \+ worker;\n)(  \{\n(?:    .*\n)+  \}\n)"
+"""The chunk after an unrolled loop, of each domain in turn: maximum, stripe, sum, store."""
 
 MUTATIONS = {
     "softmax": (
@@ -68,6 +78,9 @@ MUTATIONS = {
         (Mutation("shared partials", r"part1\[(lane|subgroup)", r"part0[\1", -1), {"TSan"}),
         (Mutation("partial by every lane", r"if \(lane == 0\) (\{ part0)", r"\1"), {"TSan"}),
         (Mutation("partial of another subgroup", r"part1\[subgroup\]", "part1[0]"), {"result"}),
+        (Mutation("wrong identity of a worker", r"float (r\d+) = 0\.0f;", r"float \1 = 1.0f;"), {"result"}),
+        (Mutation("wrong identity of a lane", r"part1\[lane\] : 0\.0f", "part1[lane] : 1.0f"), {"result"}),
+        (Mutation("strides swapped", r"p0\[(v\d+) \* 1000 \+ (e\d+)\]", r"p0[\2 * 3 + \1]", -1), {"result"}),
     ),
     "extrema": (
         (Mutation("wrong identity of max", r"0xff800000u", "0x00000000u", -1), {"result"}),
@@ -79,6 +92,23 @@ MUTATIONS = {
         (Mutation("program guard missing", r"if \(row < 3\) \{", "{"), {"ASan"}),
         (Mutation("program number", r"int\(group\) \* 2", "int(group) * 1"), {"TSan"}),
         (Mutation("a lane left out", r"simd_sum\(r", "simd_sum(lane == 31 ? 0.0f : r"), {"result"}),
+    ),
+    "loss": (
+        (Mutation("gather unguarded", r"\(v\d+ \? (p0\[[^\]]+\]) : 0\.0f\)", r"\1"), {"ASan", "guard page"}),
+        (Mutation("half of the guard", r"\((v\d+) && v\d+\)", r"\1"), {"ASan", "guard page"}),
+        (Mutation("class of another row", r"p0\[row \* 300 \+ v0\]", "p0[row * 299 + v0]"), {"result"}),
+    ),
+    "unrolled": (
+        (Mutation("rest dropped from a sum", REST, "", 2), {"result"}),
+        (Mutation("rest dropped from a store", REST, "", 3), {"result"}),
+        (Mutation("rest of a sum taken twice", REST, r"\1\2\2", 2), {"result"}),
+        (Mutation("chunk of the rest", r"= 7 \* 128", "= 6 * 128", 3), {"result"}),
+        (Mutation("guard of the rest missing", r"if \(e\d+ < 1000\) \{", "{", -1), {"ASan"}),
+        (Mutation("loop over the rest, too", r"< 6; k", "< 8; k"), {"ASan"}),
+        (Mutation("step of the loop", r"\+= 3\)", "+= 2)", 2), {"result"}),
+        (Mutation("copy of a chunk", r"\((k\d+) \+ 1\) \* 128", r"(\1 + 2) * 128", 3), {"result"}),
+        (Mutation("slot of a copy", r"(t\d+)\[(k\d+) \+ 1\] =", r"\1[\2] ="), {"result"}),
+        (Mutation("barrier removed", BARRIER, "", 1), {"TSan"}),
     ),
     "gemm": (
         (Mutation("zeroing dropped", ZEROING, "", -1), {"result"}),
@@ -115,6 +145,7 @@ MUTATIONS = {
             ),
             {"result"},
         ),
+        (Mutation("static K over a tail", r"ops::dynamic_length_v<int>", "32"), {"run-time check"}),
         (Mutation("K shortened", r"(ta\(a, dextents<int, 2>\()23", r"\g<1>22"), {"run-time check"}),
         (
             Mutation(
@@ -136,6 +167,24 @@ MUTATIONS = {
             Mutation("transpose dropped", "length_v<int>, true, false", "length_v<int>, false, false"),
             {"run-time check"},
         ),
+    ),
+    "result": (
+        (
+            Mutation("result by rows", r"tc\(c, dextents<int, 2>\(37, 53\)", "tc(c, dextents<int, 2>(53, 37)"),
+            {"run-time check"},
+        ),
+        (
+            Mutation(
+                "operands not exchanged",
+                "atom0\\(p1, p0",
+                "atom0(p0, p1",
+                also=Mutation("", "true, true", "false, false"),
+            ),
+            {"run-time check"},
+        ),
+        (Mutation("stride of the result", r"array<int, 2>\{1, 37\}", "array<int, 2>{1, 38}"), {"ASan"}),
+        (Mutation("zeroing dropped", ZEROING, "", -1), {"result"}),
+        (Mutation("interior widened", r"row <= 37 && column <= 5", "row <= 53 && column <= 37"), {"run-time check"}),
     ),
     "cohort": (
         (Mutation("cohort origin", r"subgroup / 2", "subgroup / 4", -1), {"result"}),
@@ -168,6 +217,24 @@ MUTATIONS = {
     ),
 }
 """For each base: mutations, and finders that must be among those that find it."""
+
+
+KINDS = {
+    "removed barrier": (("softmax", "first barrier removed"), ("unrolled", "barrier removed")),
+    "widened bound": (("softmax", "bound widened"), ("gemm", "interior widened"), ("result", "interior widened")),
+    "dropped zeroing": (("gemm", "zeroing dropped"), ("gemm", "edge zeroing dropped"), ("result", "zeroing dropped")),
+    "swapped strides": (("softmax", "strides swapped"), ("gemm", "strides swapped"), ("result", "result by rows")),
+    "static slice at an edge": (("gemm", "static slice at an edge"), ("gemm", "static result at an edge")),
+    "missing guard": (("softmax", "guard missing"), ("loss", "gather unguarded"), ("cohort", "early return missing")),
+    "wrong identity": (("extrema", "wrong identity of max"), ("softmax", "wrong identity of a worker")),
+    "rest of a loop": (("unrolled", "rest dropped from a sum"), ("gemm", "static K over a tail")),
+}
+"""Every kind of fault, by kernels of rows and of native products where it can be made: the latter have no barrier."""
+
+
+def test_every_kind_of_fault_is_made():
+    made = {(base, mutation.name) for base, rows in MUTATIONS.items() for mutation, _ in rows}
+    assert {each for places in KINDS.values() for each in places} <= made
 
 
 @pytest.fixture(scope="module")

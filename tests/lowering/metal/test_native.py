@@ -48,14 +48,29 @@ def test_fast_math_and_relaxed_precision_are_off():
     assert lower(product(), CompileOptions(metal_mpp=True, fast_math=True)).math_flags[0] == "-fmetal-math-mode=fast"
 
 
-@pytest.mark.parametrize("flips", [(False, False), (True, False), (False, True), (True, True)])
+FLIPS = [(False, False), (True, False), (False, True), (True, True)]
+
+
+@pytest.mark.parametrize("flips", FLIPS)
 def test_transposes_are_read_off_the_tile_dims(flips):
-    """B203, in part: A and B as stored, C row-major."""
+    """B203: A and B as stored, the result by rows."""
     source = lower(native_gemm((37, 53, 23), (32, 16), flips=flips), MPP).source
     words = [str(flip).lower() for flip in flips]
     assert f"matmul2d_descriptor(32, 16, ops::dynamic_length_v<int>, {words[0]}, {words[1]}, false" in source
     assert ("ta.slice<32, dynamic_extent>(row, 0)" in source) == flips[0]
     assert ("tb.slice<dynamic_extent, 16>(0, column)" in source) == flips[1]
+
+
+@pytest.mark.parametrize("flips", FLIPS)
+def test_a_transposed_result_is_the_product_of_the_transposes(flips):
+    """B203: (A B)' = B' A', so the operands change places and every matrix is still written by rows."""
+    artifact = lower(native_gemm((37, 53, 23), (32, 16), flips=flips, flipped_result=True), MPP)
+    a, b = (str(not flip).lower() for flip in flips)
+    assert f"matmul2d_descriptor(16, 32, ops::dynamic_length_v<int>, {b}, {a}, false" in artifact.source
+    assert "atom0(p1, p0, p2, " in artifact.source
+    assert "tc(c, dextents<int, 2>(37, 53), array<int, 2>{1, 37})" in artifact.source
+    assert "get_multidimensional_index" not in artifact.source
+    assert artifact.grid == lower(native_gemm((37, 53, 23), (32, 16), flips=flips), MPP).grid
 
 
 def test_exact_tilings_have_no_edge_and_small_matrices_no_interior():

@@ -23,7 +23,7 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.dims import IndexSpace
 from tilewright.tileir.graph import Module
 from tilewright.tileir.types import Element, TileType
-from tilewright.tileir.vocabulary import Kind, Scope
+from tilewright.tileir.vocabulary import Kind, Opcode, Scope
 
 MPP = CompileOptions(metal_mpp=True)
 
@@ -182,7 +182,38 @@ def test_origins_of_operands_and_result_agree():
 
 def test_a_result_of_other_dims_needs_reindexing():
     """B162."""
-    assert "explicit reindexing" in refusal(product(reversed_result=True), "mpp-reindex")
+
+    @tile.kernel
+    def turned(a: tile.In[f32, 2], b: tile.In[f32, 2], c: tile.Out[f32, 2]):
+        m, n, k = tile.axis("m", 16), tile.axis("n", 32), tile.axis("k", 20)
+        for _ in tile.parallel(1):
+            c[(0, 0), (n, m)] = tile.mma(a[(0, 0), (m, k)], b[(0, 0), (k, n)], tile.zeros((m, n)))
+
+    text = refusal(turned.capture((16, 20), (20, 32), (32, 16)).function, "mpp-reindex")
+    assert "a product over [m=16, n=32] is taken as one over [n=32, m=16]: that would need explicit reindexing" in text
+    assert "tile.zeros((n, m)): a transposed result is native" in text
+    assert lower(product(reversed_result=True), MPP).form is Form.MPP
+
+
+def test_a_map_that_does_more_than_reorder_is_an_epilogue():
+    """B163, and not B162: the rows come in reverse."""
+    module = Module()
+    build = Builder(module.function("mirrored"))
+    a, b, c = (build.view(name, Element.F32, (16, 16)) for name in "abc")
+    m, n, k = (module.dim(name) for name in "mnk")
+    result = IndexSpace.of((m, 16), (n, 16))
+    with build.parallel(IndexSpace.of((module.dim("g"), 1))):
+        at = [build.index(0), build.index(0)]
+        left = build.load(a, at, IndexSpace.of((m, 16), (k, 16)))
+        right = build.load(b, at, IndexSpace.of((k, 16), (n, 16)))
+        total = build.mma(left, right, build.constant(0.0, TileType(Element.F32, result)))
+        with build.tile_map(result, Element.F32) as generator:
+            row, column = generator.coordinates
+            mirrored = build.elementwise(Opcode.SUB, build.index(15), row)
+            build.yield_(build.extract(total, [mirrored, column]))
+        build.store(c, at, generator.result)
+    text = refusal(build.function, "mpp-operation", "mpp-operation")
+    assert "`tile.map`: a tile epilogue is unsupported by native MPP" in text
 
 
 def test_an_epilogue_is_unsupported():

@@ -137,6 +137,7 @@ def test_an_exact_thread_count_reaches_the_kernel():
         ({"max_candidates": 0}, "planner-budget", "search budget of 0 candidates"),
         ({"threads": 48}, "threads-not-whole-subgroups", "48 threads are not a multiple of 32"),
         ({"max_threads": 16}, "planner-limits", "holds no SIMD-group"),
+        ({"unroll": 32}, "reduction-unroll", "unroll=32 is not an integer of 1 to 16"),
     ],
 )
 def test_planner_options_that_are_wrong_in_themselves(options, rule, words):

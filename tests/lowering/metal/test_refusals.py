@@ -53,6 +53,8 @@ def refusal(function, rule: str, device: MetalDevice | None = None, **options) -
         ("B168", {"threads_per_group": -32}, "threads-not-whole-subgroups", "threads_per_group=-32"),
         ("B168", {"threads_per_group": True}, "threads-not-whole-subgroups", "threads_per_group=True"),
         ("B168", {"threads_per_group": 2048}, "threads-beyond-device", "2048 exceeds the device limits"),
+        ("-", {"reduction_unroll": 17}, "reduction-unroll", "reduction_unroll=17 is not an integer of 1 to 16"),
+        ("-", {"reduction_unroll": 2}, "reduction-unroll", "an option of SIMD-group rows, which were not requested"),
         ("-", {"max_registers": 32}, "register-limit", "not an option of Metal"),
     ],
 )

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from lowering.metal.cases import MPP, ROWS, case
 from lowering.metal.kernels import native_gemm, row_sum
+from tilewright.lowering.metal.check.comparison import compare
 from tilewright.lowering.metal.check.identity import check_identity
-from tilewright.lowering.metal.check.programs import Variant
+from tilewright.lowering.metal.check.programs import Variant, build
 from tilewright.lowering.metal.check.report import check
+from tilewright.lowering.metal.check.units import Msl
 
 
 def test_a_check_of_good_kernels_passes_in_every_variant(clang, tmp_path):
@@ -20,16 +22,17 @@ def test_a_check_of_good_kernels_passes_in_every_variant(clang, tmp_path):
     ]
     report = check(cases, clang, tmp_path)
     assert report.passed, report.text()
-    assert report.not_raced == ("large",)
-    assert [each.variant for each in report.evidence].count(Variant.TSAN) == 2
+    parts = {(each.case, each.variant): each.part for each in report.evidence if each.part}
+    assert parts == {("large", Variant.TSAN): "4 of 5 threadgroups"}
     *lines, summary = report.text().splitlines()
-    assert len(lines) == len(report.evidence) == 8
+    assert len(lines) == len(report.evidence) == 9
     assert lines[0].startswith("sum [MSL, CPU-emulated, plain]: pass, ")
-    assert summary.startswith("MSL, CPU-emulated, never compiled by Apple's compiler: 8 checks, all passed")
-    assert "too large for tsan: large" in summary
+    assert summary.startswith("MSL, CPU-emulated, never compiled by Apple's compiler: 9 checks, all passed")
+    assert lines[-1].startswith("large [MSL, CPU-emulated, tsan, 4 of 5 threadgroups]: pass, ")
     record = json.loads(report.to_json())
     assert record["passed"] is True
     assert record["checks"][0]["runs"] == 6
+    assert [each["part"] for each in record["checks"] if each["part"]] == ["4 of 5 threadgroups"]
 
 
 def test_a_wrong_kernel_fails_with_its_fault(clang, tmp_path):
@@ -40,6 +43,35 @@ def test_a_wrong_kernel_fails_with_its_fault(clang, tmp_path):
     assert "FAIL: wrong result in `y`" in report.text()
     assert "1 checks, 1 failed" in report.text()
     assert json.loads(report.to_json())["checks"][0]["faults"]
+
+
+def test_a_part_of_a_launch_is_compared_where_it_wrote(clang, tmp_path):
+    """One program a threadgroup: a fault of the second one shows only when that runs."""
+    good = case("sum", row_sum(3, 1000), ROWS, 1e-5)
+    assert good.artifact.grid == (3, 1, 1)
+    wrong = replace(good.artifact, source=good.artifact.source.replace("= 0.0f;", "= float(group);", 1))
+    idle = replace(good.artifact, source=good.artifact.source.replace("p1[", "if (group > 5) p1["))
+    cases = [replace(good, artifact=wrong), replace(good, artifact=idle)]
+    program = build(clang, [Msl.of(each.artifact) for each in cases], tmp_path)
+    alone = compare(program, 0, cases[0], tmp_path, groups=1)
+    assert alone.passed
+    assert alone.part == "1 of 3 threadgroups"
+    for groups in (0, 2, 3):
+        assert "wrong result in `y`" in compare(program, 0, cases[0], tmp_path, groups=groups).faults[0]
+    assert compare(program, 1, cases[1], tmp_path, groups=1).faults == ("the threadgroups that ran wrote nothing",)
+
+
+def test_views_of_one_buffer_have_bands_between_them(clang, tmp_path):
+    good = replace(case("gemm", native_gemm((20, 20, 5), (16, 16)), MPP, 1e-4), one_buffer=True)
+    band = "  if (group_index == 0) { p2[-3] = 1.0f; }\n}\n"
+    assert good.artifact.source.endswith("\n}\n")
+    wrong = replace(good.artifact, source=good.artifact.source.removesuffix("}\n") + band)
+    cases = [good, replace(good, artifact=wrong)]
+    program = build(clang, [Msl.of(each.artifact) for each in cases], tmp_path)
+    assert compare(program, 0, good, tmp_path).passed
+    found = compare(program, 1, cases[1], tmp_path)
+    assert "guard band of `b` was written" in found.faults
+    assert "guard band of `c` was written" in found.faults
 
 
 def test_the_identity_of_a_check_has_the_compiler_and_no_path(clang):

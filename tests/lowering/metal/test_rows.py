@@ -7,13 +7,14 @@ import re
 import pytest
 
 from lowering.metal import faulty
-from lowering.metal.kernels import label_gather, native_gemm, row_sum, tiled_rows
+from lowering.metal.kernels import label_gather, native_gemm, row_sum, striped_loss, tiled_rows
 from tile import kernels as dsl
 from tilewright.lowering.errors import LoweringError
 from tilewright.lowering.metal.artifact import Form
 from tilewright.lowering.metal.device import MetalDevice
 from tilewright.lowering.metal.lower import lower
 from tilewright.lowering.metal.reductions.analysis import BODY, Refused
+from tilewright.lowering.metal.reductions.plan import PlannerOptions
 from tilewright.lowering.options import CompileOptions
 from tilewright.tileir.text.printer import print_module
 from tilewright.tileir.vocabulary import Kind, Opcode
@@ -91,6 +92,17 @@ def test_a_gather_from_the_input_is_forwarded_and_one_from_a_stripe_is_refused()
     assert "rows refused: row-ownership" in automatic.realization
 
 
+def test_cross_entropy_over_4096_classes_gathers_from_the_input_or_is_refused():
+    """B116: the guarded gather from the view is accepted, the one from the tile of powers is not."""
+    accepted = lower(dsl.cross_entropy.capture((7, 4096), (7,), (7,)).function, ROWS)
+    assert accepted.form is Form.ROWS
+    assert re.search(r"\(v\d+ \? p0\[v\d+ \* 4096 \+ v\d+\] : 0\.0f\)", accepted.source)
+    assert "does not own the element" in str(refusal(striped_loss(7, 4096, "subgroup")))
+    kept = lower(striped_loss(7, 4096), ROWS)
+    assert kept.form is Form.REFERENCE
+    assert "rows refused: row-ownership" in kept.realization
+
+
 def test_manual_memory_is_never_inferred_away():
     """B120."""
     assert "manual Memory" in str(refusal(faulty.rows(faulty.manual_memory)))
@@ -141,6 +153,46 @@ def test_a_device_of_another_width_or_less_memory_is_refused():
     small = lower(explicit, ROWS, MetalDevice(threadgroup_memory=16))
     assert small.threadgroup_memory <= 16
     assert lower(explicit, ROWS).threadgroup_memory == 32
+
+
+def test_memory_that_only_the_planner_allows_is_refused():
+    """B118, B173."""
+    explicit, planner = row_sum(2, 4096, "subgroup"), PlannerOptions(subgroups=8)
+    assert lower(explicit, ROWS, planner=planner).threadgroup_memory == 32
+    with pytest.raises(LoweringError, match="32 bytes of threadgroup memory exceeds the device limits, 16") as caught:
+        lower(explicit, ROWS, MetalDevice(threadgroup_memory=16), planner)
+    assert [problem.rule for problem in caught.value.problems] == ["subgroup-root", "threadgroup-memory"]
+    with pytest.raises(LoweringError, match="256 threads a threadgroup exceeds the device limits, 128 at most"):
+        lower(explicit, ROWS, MetalDevice(max_threads=128), planner)
+
+
+def test_a_gpu_or_system_that_is_too_old_is_refused():
+    """B172: the reductions of a SIMD-group came with family 7."""
+    explicit = row_sum(2, 4096, "subgroup")
+    assert lower(explicit, ROWS).required_family == 7
+    with pytest.raises(LoweringError, match="needs GPU family 7 \\(Apple7\\) or newer, the device is of family 6"):
+        lower(explicit, ROWS, MetalDevice(family=6))
+    kept = lower(row_sum(2, 4096), ROWS, MetalDevice(family=6))
+    assert kept.form is Form.REFERENCE
+    assert "rows refused: metal-family" in kept.realization
+    with pytest.raises(LoweringError, match="requires macOS 13, the device has 12"):
+        lower(explicit, ROWS, MetalDevice(os=12))
+
+
+def test_at_most_31_buffers():
+    """B171."""
+    assert lower(faulty.many_views(31), ROWS).buffer_arguments == tuple(range(31))
+    assert "32 buffers exceed the binding capacity of 31" in str(refusal(faulty.many_views(32)))
+
+
+@pytest.mark.parametrize("name", ["kernel", "threadgroup", "simd_sum", "metal"])
+def test_a_name_that_is_a_word_of_the_language_changes_the_entry_and_nothing_else(name):
+    """B190, B193."""
+    plain, renamed = row_sum(3, 1000), row_sum(3, 1000)
+    renamed.name = name
+    first, second = lower(plain, ROWS), lower(renamed, ROWS)
+    assert second.entry == f"tile_{name}"
+    assert second.source.replace(second.entry, first.entry) == first.source
 
 
 def test_collectives_stand_outside_every_branch_and_partials_are_declared_at_the_top():

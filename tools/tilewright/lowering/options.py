@@ -22,7 +22,9 @@ class CompileOptions:
 
     `threads_per_group`: threads of a block, 0 = a legal default. `fmad`: whether a*b+c may become one rounding; None
     = yes, unless the kernel has an ordered MMA. `name`: a stable name for the compiled shader in the user's store.
-    `max_registers`: 0 = no limit. The options below `name` belong to other routes or other targets.
+    `max_registers`: 0 = no limit. `reduction_unroll`: of the loops of SIMD-group rows, how many chunks one iteration
+    takes, 1 to 16, in the same order of operations; 0 = one, and any form. The other options below `name` belong to
+    other routes or other targets.
     """
 
     threads_per_group: int = 0
@@ -40,6 +42,7 @@ class CompileOptions:
     tensor_cores: bool = False
     metal_mpp: bool = False
     subgroup_reductions: bool = False
+    reduction_unroll: int = 0
     program_order: bool = False
     planner_threads: int = 0
 

@@ -86,6 +86,12 @@ def subgroup_request(options: CompileOptions, limits: DeviceLimits) -> Iterator[
             hint="leave `subgroup_reductions` out; a reduction is an ordered fold",
             rule="subgroup-request",
         )
+    if options.reduction_unroll:
+        yield Problem(
+            "an unroll factor of SIMD-group/subgroup reductions was given: they are not available on the CUDA route",
+            hint="leave `reduction_unroll` out",
+            rule="subgroup-request",
+        )
 
 
 def program_order(options: CompileOptions, limits: DeviceLimits) -> Iterator[Problem]:

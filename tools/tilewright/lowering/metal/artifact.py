@@ -1,6 +1,7 @@
 """The artifact of a Metal kernel and the files of a build: `<name>.metal` and `<name>.json`.
 
-Every fact in the JSON comes from a field. It says that Apple's compiler has not seen the text until it has.
+Every fact in the JSON comes from a field. It says that Apple's compiler has not seen the text when it is written; the
+record of a library that is made of it says by which compiler.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tilewright.lowering.artifact import DeviceArtifact, usage_words
-from tilewright.lowering.metal.device import METAL4_FAMILY, METAL4_OS, MSL3_OS, SIMD_WIDTH
+from tilewright.lowering.metal.device import METAL4_FAMILY, METAL4_OS, MSL3_OS, SIMD_WIDTH, SUBGROUP_FAMILY
 
 ABI = "tile-direct-buffers-v1"
-SUBGROUP_FAMILY = 7
 
 
 class Form(Enum):
@@ -111,12 +111,13 @@ class MetalArtifact(DeviceArtifact):
             "compile_key": self.compile_key,
             "compiled_by_apple": False,
             "run_on_hardware": False,
-            "note": "never compiled by Apple's compiler, never run on a Mac" + FP32_NOTE * (self.form is Form.MPP),
+            "note": NOTE + FP32_NOTE * (self.form is Form.MPP),
             "realization": self.realization,
         }
         return (json.dumps(record, indent=2) + "\n").encode()
 
 
+NOTE = "written without Apple's compiler, not run on a Mac; a library's .metallib.json says what it compiled since"
 FP32_NOTE = "; matmul2d of FP32 follows public reports from macOS 26.5, older headers list no FP32 input"
 
 

@@ -10,6 +10,7 @@ from tilewright.problem import Problem
 SIMD_WIDTH = 32
 MAX_BUFFERS = 31
 METAL4_FAMILY = 7
+SUBGROUP_FAMILY = 7
 METAL4_OS = 26
 MSL3_OS = 13
 
@@ -40,8 +41,9 @@ def device_problems(
         yield Problem(f"`{name}` needs Metal 4: it requires macOS/iOS 26, the device has {device.os}", rule="metal-os")
     if not metal4 and device.os < MSL3_OS:
         yield Problem(f"`{name}` needs Metal 3: it requires macOS 13, the device has {device.os}", rule="metal-os")
-    if metal4 and device.family < METAL4_FAMILY:
-        what = f"`{name}` needs GPU family 7 (Apple7) or newer, the device is of family {device.family}"
+    family = METAL4_FAMILY if metal4 else SUBGROUP_FAMILY if subgroups else 0
+    if device.family < family:
+        what = f"`{name}` needs GPU family {family} (Apple{family}) or newer, the device is of family {device.family}"
         yield Problem(what, rule="metal-family")
     if (metal4 or subgroups) and device.thread_width != SIMD_WIDTH:
         what = (

@@ -48,6 +48,9 @@ def lower(
         raise LoweringError(
             [fault(function, what, "subgroup-root", "leave the scope out for the reference form"), *found]
         )
+    if options.reduction_unroll:
+        what = f"reduction_unroll={options.reduction_unroll} asks for SIMD-group rows, which the kernel cannot have"
+        raise LoweringError([fault(function, what, "reduction-unroll", "leave `reduction_unroll` out"), *found])
     try:
         return lower_reference(function, options, device, f"rows refused: {found[0].rule}")
     except LoweringError as error:

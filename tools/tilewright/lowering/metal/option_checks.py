@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tilewright.lowering.metal.device import SIMD_WIDTH, MetalDevice
+from tilewright.lowering.metal.reductions.plan import unroll_fault
 from tilewright.lowering.options import CompileOptions, Lowering
 from tilewright.problem import Problem
 
@@ -59,6 +60,16 @@ def two_forms(options: CompileOptions, device: MetalDevice) -> Iterator[Problem]
     if options.metal_mpp and options.subgroup_reductions:
         what = "Conflicting forms: metal_mpp and subgroup_reductions were both requested"
         yield Problem(what, hint="metal_mpp for a matrix product, subgroup_reductions for rows", rule="two-forms")
+
+
+def reduction_unroll(options: CompileOptions, device: MetalDevice) -> Iterator[Problem]:
+    """The factor is in its range, and belongs to SIMD-group rows."""
+    fault = unroll_fault("reduction_unroll", options.reduction_unroll)
+    if fault:
+        yield fault
+    elif options.reduction_unroll and not options.subgroup_reductions:
+        what = f"reduction_unroll={options.reduction_unroll} is an option of SIMD-group rows, which were not requested"
+        yield Problem(what, hint="subgroup_reductions=True, or leave `reduction_unroll` out", rule="reduction-unroll")
 
 
 def program_order(options: CompileOptions, device: MetalDevice) -> Iterator[Problem]:
@@ -117,6 +128,7 @@ CHECKS: tuple[Check, ...] = (
     compile_only,
     cooperative_request,
     two_forms,
+    reduction_unroll,
     program_order,
     planner_threads,
     threads_not_whole_subgroups,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tilewright.lowering.metal.check.comparison import Case, Evidence, compare
-from tilewright.lowering.metal.check.programs import Order, Program, Variant
+from tilewright.lowering.metal.check.comparison import Case, Evidence, examine
+from tilewright.lowering.metal.check.programs import Program
 
 FINDERS = (
     ("is not reached by", "scheduler"),
@@ -71,16 +71,9 @@ def findings(cases: Sequence[Case], programs: Sequence[tuple[Program, Path]]) ->
     """Runs every mutant in every variant."""
     found = []
     for number, case in enumerate(cases):
-        evidence = [tried(program, number, case, folder) for program, folder in programs]
+        evidence = [examine(program, number, case, folder) for program, folder in programs]
         found.append(Finding(case.name, tuple(dict.fromkeys(finder(each) for each in evidence if not each.passed))))
     return found
-
-
-def tried(program: Program, number: int, case: Case, folder: Path) -> Evidence:
-    """A mutant in one variant: all seeds and orders, or one of each under a sanitizer."""
-    if program.variant is Variant.PLAIN:
-        return compare(program, number, case, folder)
-    return compare(program, number, case, folder, seeds=(1,), orders=(Order.PERMUTED,))
 
 
 def finder(evidence: Evidence) -> str:

@@ -26,11 +26,16 @@ LABEL = "MSL, CPU-emulated"
 HEADERS = {
     "tw_runtime.h": "runtime.h",
     "metal_stdlib": "standard.h",
+    "metal_simdgroup_matrix": "matrices.h",
     "metal_tensor": "tensors.h",
     "MetalPerformancePrimitives/MetalPerformancePrimitives.h": "primitives.h",
     "fibers.h": "fibers.h",
 }
-OTHER_NAMES = {"metal_cooperative_tensor": "metal_tensor", "simd/simd.h": "metal_stdlib"}
+OTHER_NAMES = {
+    "metal_cooperative_tensor": "metal_tensor",
+    "metal_simdgroup": "metal_stdlib",
+    "simd/simd.h": "metal_stdlib",
+}
 """Headers that bring nothing of their own here."""
 
 FLAGS = (
@@ -86,7 +91,8 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The contents of a buffer, and the byte offset at which the slot's view starts."""
+    """The contents of a buffer, and the byte offset at which the slot's view starts. Slots of the very same array are
+    views of one buffer."""
 
     contents: NDArray[Any]
     offset: int = 0
@@ -144,7 +150,8 @@ def launch(
     seconds: float = 120.0,
 ) -> Outcome:
     """Runs one kernel; `multiply_adds` is the other reading of the mode `multiply`."""
-    files = [folder / f"slot{place}" for place in range(len(buffers))]
+    by_buffer = {id(each.contents): folder / f"slot{place}" for place, each in enumerate(buffers)}
+    files = [by_buffer[id(each.contents)] for each in buffers]
     for file, each in zip(files, buffers, strict=True):
         file.write_bytes(each.contents.tobytes())
     words = [str(number), str(order.value), str(seed), str(int(multiply_adds)), *map(str, (*grid, *block))]

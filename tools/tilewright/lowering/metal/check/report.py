@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.lowering.metal.check.clang import Clang
-from tilewright.lowering.metal.check.comparison import Case, Evidence, compare
-from tilewright.lowering.metal.check.programs import LABEL, Order, Variant, build, type_check
+from tilewright.lowering.metal.check.comparison import Case, Evidence, examine
+from tilewright.lowering.metal.check.programs import LABEL, Variant, build, type_check
 from tilewright.lowering.metal.check.units import Msl
-
-MOST_RACED_THREADS = 1200
-"""A launch of more threads is not run under the thread sanitizer, which pays for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +19,6 @@ class Report:
     """All evidence of a check. `seconds` is what it took; it is in the text, not in the JSON."""
 
     evidence: tuple[Evidence, ...]
-    not_raced: tuple[str, ...]
     clang: int
     seconds: float
 
@@ -33,9 +29,8 @@ class Report:
     def text(self) -> str:
         """One line an evidence, and a last one that says what it is worth."""
         failed = sum(not each.passed for each in self.evidence)
-        left_out = f"; too large for tsan: {', '.join(self.not_raced)}" if self.not_raced else ""
         verdict = f"{failed} failed" if failed else "all passed"
-        summary = f"{len(self.evidence)} checks, {verdict}, {self.seconds:.1f} s, clang {self.clang}{left_out}"
+        summary = f"{len(self.evidence)} checks, {verdict}, {self.seconds:.1f} s, clang {self.clang}"
         return "\n".join([*map(str, self.evidence), f"{LABEL}, never compiled by Apple's compiler: {summary}", ""])
 
     def to_json(self) -> bytes:
@@ -45,6 +40,7 @@ class Report:
                 "kernel": each.case,
                 "variant": each.variant.value,
                 "label": each.label,
+                "part": each.part,
                 "passed": each.passed,
                 "runs": each.runs,
                 "worst_share_of_tolerance": float(f"{each.worst:.3g}"),
@@ -56,14 +52,13 @@ class Report:
             "label": LABEL,
             "clang": self.clang,
             "passed": self.passed,
-            "not_raced": self.not_raced,
             "checks": rows,
         }
         return (json.dumps(record, indent=2) + "\n").encode()
 
 
 def check(cases: Sequence[Case], clang: Clang, folder: Path, *, variants: Sequence[Variant] = tuple(Variant)) -> Report:
-    """Checks kernels in an empty folder: everything plain at two seeds and three orders, sanitizers at one of each.
+    """Checks kernels in an empty folder, each as `examine` does.
 
     LoweringError when clang refuses a text; a failed comparison is in the report.
     """
@@ -74,16 +69,5 @@ def check(cases: Sequence[Case], clang: Clang, folder: Path, *, variants: Sequen
     for variant in variants:
         program = build(clang, texts, folder, variant)
         for number, case in enumerate(cases):
-            if variant is Variant.PLAIN:
-                found.append(compare(program, number, case, folder))
-            elif variant is not Variant.TSAN or threads(case) <= MOST_RACED_THREADS:
-                found.append(compare(program, number, case, folder, seeds=(1,), orders=(Order.PERMUTED,)))
-    raced = Variant.TSAN in variants
-    large = tuple(case.name for case in cases if raced and threads(case) > MOST_RACED_THREADS)
-    return Report(tuple(found), large, clang.version, time.monotonic() - started)
-
-
-def threads(case: Case) -> int:
-    """Of the whole launch."""
-    x, y, z = case.artifact.dispatch_size
-    return x * y * z
+            found.append(examine(program, number, case, folder))
+    return Report(tuple(found), clang.version, time.monotonic() - started)

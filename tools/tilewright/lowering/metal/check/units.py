@@ -36,7 +36,11 @@ BUILTINS = {
 """What a position attribute is, of one coordinate; up to how many coordinates it has."""
 
 POSITION = re.compile(r"(uint|ushort)([23]?)")
-PARAMETER = re.compile(r"(?P<type>.*?)(?P<name>\w+)\s*\[\[(?P<attribute>\w+)(?:\((?P<slot>\d+)\))?\]\]", re.DOTALL)
+PARAMETER = re.compile(
+    r"(?P<type>.*?)(?P<name>\w+)\s*\[\[\s*(?P<attribute>\w+)\s*(?:\(\s*(?P<slot>\d+)\s*\))?\s*\]\]", re.DOTALL
+)
+HEAD = r"(?:\bkernel\b|\[\[\s*kernel\b[^\]]*\]\])\s+void\s+{entry}\s*\("
+"""The start of a kernel, whose mark is a word or an attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,7 @@ def argument(kernel: Msl, number: int, parameter: str) -> str | Problem:
     found = PARAMETER.fullmatch(parameter.strip())
     if found is None:
         return rejected(kernel, f"parameter `{' '.join(parameter.split())}` has no attribute")
-    type, attribute = found["type"].strip(), found["attribute"]
+    type, attribute = found["type"].strip().removesuffix("__restrict").rstrip(), found["attribute"]
     if attribute == "buffer":
         return buffer(kernel, type, found["slot"])
     if attribute not in BUILTINS:
@@ -150,7 +154,7 @@ def buffer(kernel: Msl, type: str, slot: str | None) -> str | Problem:
 def parameters(kernel: Msl) -> Iterator[str]:
     """The parameters of the entry as text; slots are checked to be distinct."""
     text = re.sub(r"//[^\n]*", "", kernel.source)
-    head = re.search(rf"\bkernel\s+void\s+{re.escape(kernel.entry)}\s*\(", text)
+    head = re.search(HEAD.format(entry=re.escape(kernel.entry)), text)
     if head is None:
         raise LoweringError([rejected(kernel, f"no `kernel void {kernel.entry}(`")])
     depth, start, found = 0, head.end(), []
@@ -162,7 +166,7 @@ def parameters(kernel: Msl) -> Iterator[str]:
             if character == ")":
                 break
         depth += (character in "([{<") - (character in ")]}>")
-    slots = re.findall(r"\[\[buffer\((\d+)\)\]\]", " ".join(found))
+    slots = re.findall(r"\[\[\s*buffer\s*\(\s*(\d+)\s*\)\s*\]\]", " ".join(found))
     if len(set(slots)) != len(slots):
         raise LoweringError([rejected(kernel, "two parameters have one buffer slot")])
     yield from (each for each in found if each.strip())

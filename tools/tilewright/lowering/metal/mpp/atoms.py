@@ -29,7 +29,11 @@ ONE_OF_THEM = 16
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """One matmul2d: `rows` x `columns` of C from the complete `depth`, at an origin, by a group or one subgroup."""
+    """One matmul2d: `rows` x `columns` of the stored result from the complete `depth`, at an origin, by a group or one
+    subgroup. `left` brings the rows: for a result of (n, m) it is the second operand of the product, as the transpose
+    of A B is that of B times that of A. So every matrix is read and written row-major, in each of the eight
+    orientations of operands and result.
+    """
 
     store: StoreTile
     product: Mma
@@ -85,14 +89,18 @@ class Selector:
         if found:
             return
         product = cast(Mma, store.stored.definition)
-        left, right = cast(LoadTile, product.a.definition), cast(LoadTile, product.b.definition)
-        roles = known_roles(product)
-        a, b = tile_space(product.a), tile_space(product.b)
-        transpose_left, transpose_right = a.dims[0] is roles.contracted[0], b.dims[1] is roles.contracted[0]
-        origin = self.origin(store, (left, 1 if transpose_left else 0), (right, 0 if transpose_right else 1), roles)
+        result = tile_space(store.stored)
+        first, second = product.a, product.b
+        if tile_space(first).position(result.dims[0]) is None:
+            first, second = second, first
+        left, right = cast(LoadTile, first.definition), cast(LoadTile, second.definition)
+        (contracted,) = known_roles(product).contracted
+        transpose_left = tile_space(first).dims[0] is contracted
+        transpose_right = tile_space(second).dims[1] is contracted
+        origin = self.origin(store, (left, 1 if transpose_left else 0), (right, 0 if transpose_right else 1))
         if origin is not None:
-            rows, columns = tile_space(store.stored).shape
-            depth = cast(int, a.extent_of(roles.contracted[0]))
+            rows, columns = result.shape
+            depth = cast(int, tile_space(first).extent_of(contracted))
             self.atoms.append(
                 Atom(
                     store,
@@ -110,7 +118,7 @@ class Selector:
             )
 
     def origin(
-        self, store: StoreTile, left: tuple[LoadTile, int], right: tuple[LoadTile, int], roles: Contraction
+        self, store: StoreTile, left: tuple[LoadTile, int], right: tuple[LoadTile, int]
     ) -> tuple[Scalar, Scalar] | None:
         """B159, B161: row and column origin, which operands and result share, and a K that starts at 0."""
         found: list[Scalar] = []
@@ -165,7 +173,7 @@ def operand_faults(function: Function, load: LoadTile) -> Iterator[Problem]:
 
 
 def product_faults(function: Function, store: StoreTile) -> Iterator[Problem]:
-    """B156, B157, B158, B160, B162."""
+    """B156, B157, B158, B160."""
     product = store.stored.definition
     if (
         product is None
@@ -187,13 +195,6 @@ def product_faults(function: Function, store: StoreTile) -> Iterator[Problem]:
     if not mma.allow_reassociation:
         what = "native MPP needs permitted reassociation; an ordered product is refused"
         yield fault(function, what, "mpp-ordered", "allow_reassociation=True, or the reference form", mma)
-    roles = known_roles(mma)
-    if len(roles.contracted) != 1 or roles.batch or tuple(tile_space(mma.c).dims) != (*roles.rows, *roles.columns):
-        what = (
-            f"the result {tile_space(mma.c)} is not rows by columns of the product: it would need explicit reindexing"
-        )
-        yield fault(function, what, "mpp-reindex", "a result of (m, n) from operands over m, k and k, n", mma)
-        return
     shape = tile_space(mma.c).shape
     if any(each % ROWS_OR_COLUMNS for each in shape) or all(each % ONE_OF_THEM for each in shape):
         what = f"a tile of {shape[0]}x{shape[1]}: M and N are multiples of 8, one of them of 16"
@@ -201,7 +202,7 @@ def product_faults(function: Function, store: StoreTile) -> Iterator[Problem]:
 
 
 def known_roles(product: Mma) -> Contraction:
-    """The roles of the dims of a verified product."""
+    """The roles of the dims of a verified product of matrices: one row, one column, one contracted."""
     a, b, c = (tile_space(value) for value in product.operands)
     roles = contraction(a, b, c)
     assert roles is not None, product  # noqa: S101

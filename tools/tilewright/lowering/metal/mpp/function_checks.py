@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import prod
+from typing import cast
 
+from tilewright.lowering.metal.emission import tile_space
 from tilewright.lowering.metal.function_checks import MAX_ELEMENTS, buffer_count, fault, roots
 from tilewright.lowering.metal.mpp.table import REJECTIONS
 from tilewright.problem import Problem
-from tilewright.tileir.graph import Function
+from tilewright.tileir.graph import Function, Operation, Value
 from tilewright.tileir.ops.nests import Parallel
+from tilewright.tileir.ops.values import Extract, TileMap
 from tilewright.tileir.types import Element, ViewType
 from tilewright.tileir.usage import Usage, usages
 from tilewright.tileir.vocabulary import Kind, Scope
@@ -85,12 +88,33 @@ def one_cohort(function: Function) -> Iterator[Problem]:
 
 
 def native_operations(function: Function) -> Iterator[Problem]:
-    """B159, B163, B164, B165: what the table rejects; nothing is erased."""
+    """B159, B162 to B165: what the table rejects; nothing is erased."""
+    reindexings = {each: product for each in function.walk() if (product := reindexed(each))}
     for operation in function.walk():
         rejection = REJECTIONS.get(operation.kind)
-        if rejection:
+        if operation in reindexings:
+            given, wanted = tile_space(reindexings[operation]), operation.domain
+            what = f"a product over {given} is taken as one over {wanted}: that would need explicit reindexing"
+            hint = "give the accumulator the order of the store, tile.zeros((n, m)): a transposed result is native"
+            yield fault(function, what, "mpp-reindex", hint, operation)
+        elif rejection and operation.parent_operation not in reindexings:
             what = f"`{operation.kind.value}`: {rejection.what}"
             yield fault(function, what, "mpp-operation", rejection.hint, operation)
+
+
+def reindexed(operation: Operation) -> Value | None:
+    """The product whose elements a map gives in another order and does nothing else with."""
+    if operation.kind is not Kind.TILE_MAP:
+        return None
+    generator = cast(TileMap, operation)
+    element = generator.element.definition
+    if element is None or element.kind is not Kind.EXTRACT or len(generator.body.operations) != 2:
+        return None
+    read = cast(Extract, element)
+    product = read.tile.definition
+    if product is None or product.kind is not Kind.MMA or set(read.indices) != set(generator.coordinates):
+        return None
+    return read.tile
 
 
 def something_stored(function: Function) -> Iterator[Problem]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tilewright.lowering.errors import LoweringError
 from tilewright.lowering.metal.artifact import Form, MetalArtifact
 from tilewright.lowering.metal.device import MetalDevice, device_problems
@@ -24,8 +26,8 @@ def lower_rows(
 
     LoweringError for planner options that are wrong in themselves; they are a mistake of the caller on any kernel.
     """
-    limits = planner or planner_options(options, device)
-    refused = list(planner_problems(limits))
+    limits = planner_options(options, device) if planner is None else planner
+    refused = [*planner_problems(limits), *conflicts(options, limits)]
     if refused:
         raise LoweringError(refused)
     proof = row_program(function)
@@ -47,7 +49,7 @@ def lower_rows(
     if problems:
         return problems
     try:
-        source = emit_rows(function, proof, chosen)
+        source = emit_rows(function, proof, chosen, limits.unroll)
     except LoweringError as error:
         return list(error.problems)
     return artifact_of(
@@ -58,6 +60,7 @@ def lower_rows(
         (chosen.threads, 1, 1),
         f"metal SIMD-group rows, tree order: {chosen.subgroups} SIMD-groups a row, {chosen.packing} rows a "
         f"threadgroup, {chosen.striped_scalars} striped scalars a worker, {chosen.shared_bytes} shared bytes, "
+        f"{unrolled(limits.unroll)}"
         f"uncalibrated score {chosen.score:g} of {len(mapped.candidates)} candidates, {len(mapped.rejected)} rejected",
         form=Form.ROWS,
         threadgroup_memory=chosen.shared_bytes,
@@ -68,7 +71,32 @@ def planner_options(options: CompileOptions, device: MetalDevice) -> PlannerOpti
     """The planner's limits on that device; an exact thread count may go beyond the default width."""
     most = min(DEFAULT_MAX_THREADS, device.max_threads)
     exact = options.threads_per_group
-    return PlannerOptions(max_threads=max(most, exact), threadgroup_memory=device.threadgroup_memory, threads=exact)
+    return PlannerOptions(
+        max_threads=max(most, exact),
+        threadgroup_memory=device.threadgroup_memory,
+        threads=exact,
+        unroll=options.reduction_unroll,
+    )
+
+
+def conflicts(options: CompileOptions, planner: PlannerOptions) -> Iterator[Problem]:
+    """B26: what was asked for in both places, and differs."""
+    if options.threads_per_group not in (0, planner.threads):
+        what = (
+            f"Conflicting thread constraints: threads_per_group={options.threads_per_group} and threads="
+            f"{planner.threads} of the planner"
+        )
+        yield Problem(what, hint=f"PlannerOptions(threads={options.threads_per_group})", rule="planner-threads")
+    if options.reduction_unroll not in (0, planner.unroll):
+        what = (
+            f"Conflicting unroll constraints: reduction_unroll={options.reduction_unroll} and unroll={planner.unroll} "
+            "of the planner"
+        )
+        yield Problem(what, hint=f"PlannerOptions(unroll={options.reduction_unroll})", rule="reduction-unroll")
+
+
+def unrolled(factor: int) -> str:
+    return f"loops unrolled by {factor}, " if factor > 1 else ""
 
 
 def no_mapping(function: Function, mapped: Plan) -> Problem:

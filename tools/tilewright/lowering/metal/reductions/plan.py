@@ -15,6 +15,7 @@ from tilewright.problem import Problem
 
 SUBGROUPS = (1, 2, 4, 8)
 PARTIAL_BYTES = 4
+MAX_UNROLL = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class PlannerOptions:
-    """`threads`, `subgroups` and `packing` are exact when not 0. The three costs weigh a chunk of a domain, a
-    reduction over one SIMD-group, and a threadgroup that holds one row."""
+    """`threads`, `subgroups`, `packing` and `unroll` are exact when not 0. The three costs weigh a chunk of a domain,
+    a reduction over one SIMD-group, and a threadgroup that holds one row. `unroll`: chunks that an iteration of a loop
+    takes, one after the other into the same accumulator; a loop of one such iteration is written out."""
 
     max_threads: int = 256
     threadgroup_memory: int = 32768
@@ -42,6 +44,7 @@ class PlannerOptions:
     threads: int = 0
     subgroups: int = 0
     packing: int = 0
+    unroll: int = 0
     chunk_cost: float = 1.0
     reduction_cost: float = 2.0
     threadgroup_cost: float = 16.0
@@ -153,3 +156,14 @@ def planner_problems(options: PlannerOptions) -> Iterator[Problem]:
         yield Problem(
             f"a threadgroup of at most {options.max_threads} threads holds no SIMD-group", rule="planner-limits"
         )
+    fault = unroll_fault("unroll", options.unroll)
+    if fault:
+        yield fault
+
+
+def unroll_fault(name: str, factor: object) -> Problem | None:
+    """What is wrong with an unroll factor that an option of that name holds."""
+    if isinstance(factor, int) and not isinstance(factor, bool) and 0 <= factor <= MAX_UNROLL:
+        return None
+    what = f"{name}={factor!r} is not an integer of 1 to {MAX_UNROLL}"
+    return Problem(what, hint=f"{name}=4, or 0 for loops of one chunk an iteration", rule="reduction-unroll")

@@ -1,13 +1,14 @@
 """Emission of a proved row program. Worker w of a row owns elements w, w + W, w + 2W, ... of every domain.
 
 A collective is reached by every lane; only the store of a partial is lane 0's. Every reduction has its own partials,
-so one barrier a reduction is enough, as a row program runs once a threadgroup.
+so one barrier a reduction is enough, as a row program runs once a threadgroup. An unrolled loop takes several chunks
+an iteration in the order of the plain one, into the same accumulator; what is left of the chunks follows it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -42,34 +43,49 @@ class Workers:
     function: Function
     row: Row
     mapping: Candidate
+    unroll: int = 1
     partials: list[str] = field(default_factory=list)
     owned: tuple[Scalar, ...] | None = None
     extents: tuple[int, ...] = ()
     chunk: str = "0"
 
-    @contextmanager
     def each_owned(self, emission: Emission, space: IndexSpace) -> Iterator[Index]:
-        """Walks the elements this worker owns; the index of the current one."""
+        """Walks the elements this worker owns: the index of the current one, once for every copy of the loop's body."""
         elements = space.static_volume() or 0
-        workers = self.mapping.workers
-        chunks = -(-elements // workers)
+        chunks = -(-elements // self.mapping.workers)
+        ragged = elements % self.mapping.workers != 0
+        step = self.unroll
+        looped = chunks // step * step if chunks // step > 1 else 0
         writer = emission.writer
-        with ExitStack() as scopes:
-            self.chunk = "0"
-            name = "worker"
-            if chunks > 1:
-                self.chunk = writer.name("k")
-                head = f"for (int {self.chunk} = 0; {self.chunk} < {chunks}; ++{self.chunk})"
-                scopes.enter_context(writer.block(head))
-                name = writer.name("e")
-                writer.line(f"const int {name} = {self.chunk} * {workers} + worker;")
-            if elements % workers:
-                scopes.enter_context(writer.block(f"if ({name} < {elements})"))
-            elif chunks <= 1:
-                scopes.enter_context(writer.block(""))
+        if looped:
+            k = writer.name("k")
+            advance = f"++{k}" if step == 1 else f"{k} += {step}"
+            with writer.block(f"for (int {k} = 0; {k} < {looped}; {advance})"):
+                for copy in range(step):
+                    last = looped == chunks and copy == step - 1
+                    chunk = f"{k} + {copy}" if copy else k
+                    yield from self.owned_element(emission, space, chunk, guarded=ragged and last, braced=step > 1)
+        for rest in range(looped, chunks):
+            guarded = ragged and rest == chunks - 1
+            yield from self.owned_element(emission, space, str(rest), guarded=guarded, braced=True)
+
+    def owned_element(
+        self, emission: Emission, space: IndexSpace, chunk: str, *, guarded: bool, braced: bool
+    ) -> Iterator[Index]:
+        """The index of the element of one chunk, in a scope of its own when that is `guarded` or `braced`."""
+        elements = space.static_volume() or 0
+        name, writer = "worker", emission.writer
+        if chunk != "0":
+            name = writer.name("e")
+            first = f"({chunk})" if " " in chunk else chunk
+            writer.line(f"const int {name} = {first} * {self.mapping.workers} + worker;")
+        with ExitStack() as scope:
+            if guarded or braced:
+                scope.enter_context(writer.block(f"if ({name} < {elements})" if guarded else ""))
             place = unflattened(emission, index(name, elements), space.shape)
             self.owned = tuple(each for each, extent in zip(place, space.shape, strict=True) if extent != 1)
             self.extents = tuple(extent for extent in space.shape if extent != 1)
+            self.chunk = chunk
             yield place
             self.owned = None
 
@@ -108,14 +124,14 @@ class RowEmission(Emission):
         chunks = -(-(type.space.static_volume() or 0) // self.workers.mapping.workers)
         name = self.writer.name("t")
         self.writer.line(f"{TYPES[type.element]} {name}[{chunks}];")
-        with self.workers.each_owned(self, type.space) as place:
+        for place in self.workers.each_owned(self, type.space):
             self.writer.line(f"{name}[{self.workers.chunk}] = {tile.at(place).text};")
         return Striped(name, type.space, type.element, self.workers)
 
 
-def emit_rows(function: Function, row: Row, mapping: Candidate) -> str:
+def emit_rows(function: Function, row: Row, mapping: Candidate, unroll: int = 0) -> str:
     """The source of a row program under a mapping; LoweringError for a tile that cannot be striped (B116)."""
-    workers = Workers(function, row, mapping)
+    workers = Workers(function, row, mapping, max(1, unroll))
     steps: dict[Kind, Step] = {**STEPS, Kind.REDUCE: emit_reduction, Kind.STORE_TILE: emit_owned_store}
     steps[Kind.STORE_ELEMENT] = emit_first_store
     writer = Writer()
@@ -153,7 +169,7 @@ def emit_reduction(emission: Emission, operation: Operation) -> None:
     collective, identity = COLLECTIVES[code], float_literal(IDENTITIES[code])
     name = writer.name("r")
     writer.line(f"float {name} = {identity};")
-    with workers.each_owned(emission, fold.space) as place:
+    for place in workers.each_owned(emission, fold.space):
         inner = emission.child()
         for coordinate, at in zip(fold.coordinates, place, strict=True):
             inner.set_scalar(coordinate, at)
@@ -174,7 +190,7 @@ def emit_reduction(emission: Emission, operation: Operation) -> None:
 def emit_owned_store(emission: Emission, operation: Operation) -> None:
     """Every worker stores the elements it owns; a single element is worker 0's."""
     store = cast(StoreTile, operation)
-    with workers_of(emission).each_owned(emission, tile_space(store.stored)) as place:
+    for place in workers_of(emission).each_owned(emission, tile_space(store.stored)):
         store_point(emission, store, place)
 
 

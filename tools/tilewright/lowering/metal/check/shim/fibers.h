@@ -1,9 +1,11 @@
 // Runs a launch: one fiber a thread of a threadgroup, threadgroups one after another. Compiled without sanitizers; it
 // tells them about fibers and about the order that barriers make. Copies nothing by memcpy, which TSan would see.
+#include <csetjmp>
 #include <cstdarg>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -22,21 +24,24 @@ WEAK void __tsan_acquire(void *);
 WEAK void __tsan_release(void *);
 WEAK void __sanitizer_start_switch_fiber(void **, const void *, size_t);
 WEAK void __sanitizer_finish_switch_fiber(void *, const void **, size_t *);
+extern "C" decltype(_setjmp) _setjmp __attribute__((returns_twice));  // -fno-builtin makes clang forget it
 
 namespace {
 
 constexpr size_t STACK = 256 * 1024, PAGE = 4096, THREADGROUP_BYTES = 32768;
-enum class State { ready, waiting, done };  // fresh memory is ready
+enum class State { ready, waiting, done };
 
 struct Fiber {
   ucontext_t context;
+  jmp_buf jump;
+  bool started;
   unsigned char *stack;
   void *tsan, *fake;
   State state;
   tw::Scope scope;
   const char *what;
   int line;
-  unsigned exchanges;
+  unsigned exchanges, met[2];
   tw::Place place;
 };
 
@@ -60,13 +65,14 @@ char *tokens;
 char launch_token, end_token;
 Fiber *current;
 ucontext_t scheduler;
+jmp_buf scheduler_jump;
 void *scheduler_tsan, *scheduler_fake;
 const void *scheduler_stack;
 size_t scheduler_size;
 void **kernel_slots;
 int kernel_number;
 unsigned chosen_seed;
-bool multiply_reading, has_tsan;
+bool multiply_reading, has_tsan, watched;
 
 unsigned char *mapped(size_t bytes) {
   long address = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -75,9 +81,32 @@ unsigned char *mapped(size_t bytes) {
 }
 
 void copy(void *to, const void *from, size_t bytes) {
+  typedef unsigned __attribute__((may_alias, aligned(1))) Word;
   volatile unsigned char *target = static_cast<volatile unsigned char *>(to);
   const unsigned char *source = static_cast<const unsigned char *>(from);
+  for (; bytes >= sizeof(Word); bytes -= sizeof(Word), target += sizeof(Word), source += sizeof(Word)) {
+    *reinterpret_cast<volatile Word *>(target) = *reinterpret_cast<const Word *>(source);
+  }
   for (size_t at = 0; at < bytes; ++at) { target[at] = source[at]; }
+}
+
+// Sanitizers want a switch of contexts. Without them a jump is enough, which makes no system call.
+void leave(Fiber *self) {
+  if (watched) {
+    swapcontext(&self->context, &scheduler);
+  } else if (_setjmp(self->jump) == 0) {
+    _longjmp(scheduler_jump, 1);
+  }
+}
+
+void enter(Fiber *fiber) {
+  if (watched) {
+    swapcontext(&scheduler, &fiber->context);
+  } else if (_setjmp(scheduler_jump) == 0) {
+    if (fiber->started) { _longjmp(fiber->jump, 1); }
+    fiber->started = true;
+    setcontext(&fiber->context);
+  }
 }
 
 void entered(void *fake) {
@@ -90,24 +119,27 @@ void to_scheduler(bool ends) {
     __sanitizer_start_switch_fiber(ends ? nullptr : &self->fake, scheduler_stack, scheduler_size);
   }
   if (has_tsan) { __tsan_switch_to_fiber(scheduler_tsan, 1); }
-  swapcontext(&self->context, &scheduler);
+  leave(self);
   entered(self->fake);
 }
 
+// A sanitizer sees a fiber end with its thread; else the thread at the same place of the next threadgroup goes on in it.
 void body() {
   entered(nullptr);
-  if (has_tsan) { __tsan_acquire(&launch_token); }
-  tw::call(kernel_number, kernel_slots);
-  if (has_tsan) { __tsan_release(&end_token); }
-  current->state = State::done;
-  to_scheduler(true);
+  for (;;) {
+    if (has_tsan) { __tsan_acquire(&launch_token); }
+    tw::call(kernel_number, kernel_slots);
+    if (has_tsan) { __tsan_release(&end_token); }
+    current->state = State::done;
+    to_scheduler(true);
+  }
 }
 
 void resume(Fiber &fiber) {
   current = &fiber;
   if (__sanitizer_start_switch_fiber) { __sanitizer_start_switch_fiber(&scheduler_fake, fiber.stack, STACK); }
   if (has_tsan) { __tsan_switch_to_fiber(fiber.tsan, 1); }
-  swapcontext(&scheduler, &fiber.context);
+  enter(&fiber);
   if (__sanitizer_finish_switch_fiber) { __sanitizer_finish_switch_fiber(scheduler_fake, nullptr, nullptr); }
 }
 
@@ -154,8 +186,11 @@ std::vector<unsigned> visit_order(unsigned count, unsigned order) {
 
 void run_group(const unsigned *groups, const unsigned *threads, const unsigned *group, unsigned order) {
   const unsigned count = threads[0] * threads[1] * threads[2];
-  if (!has_tsan && fibers.first) { munmap(fibers.first, fibers.count * sizeof(Fiber)); }
-  fibers = {reinterpret_cast<Fiber *>(mapped(count * sizeof(Fiber))), count};
+  const bool again = !watched && fibers.first;
+  if (!again) {
+    if (!has_tsan && fibers.first) { munmap(fibers.first, count * sizeof(Fiber)); }
+    fibers = {reinterpret_cast<Fiber *>(mapped(count * sizeof(Fiber))), count};
+  }
   if (has_tsan) { stacks.clear(); }
   while (stacks.size() < count) { stacks.push_back(mapped(STACK)); }
   exchanged.resize((count + 31) / 32);
@@ -163,10 +198,12 @@ void run_group(const unsigned *groups, const unsigned *threads, const unsigned *
     if (!has_tsan) { spare.push_back(each); }
   }
   blocks.clear();
-  tokens = reinterpret_cast<char *>(mapped(PAGE));
+  if (has_tsan || !tokens) { tokens = reinterpret_cast<char *>(mapped(PAGE)); }
   for (unsigned at = 0; at < count; ++at) {
     Fiber &fiber = fibers[at];
     fiber.stack = stacks[at];
+    fiber.state = State::ready;
+    fiber.exchanges = fiber.met[0] = fiber.met[1] = 0;
     tw::Place &place = fiber.place;
     for (int axis = 0; axis < 3; ++axis) {
       place.groups[axis] = groups[axis];
@@ -181,6 +218,7 @@ void run_group(const unsigned *groups, const unsigned *threads, const unsigned *
     place.subgroup = at / 32;
     place.subgroups = (count + 31) / 32;
     place.lanes = count - at / 32 * 32 < 32 ? count - at / 32 * 32 : 32;
+    if (again) { continue; }
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack;
     fiber.context.uc_stack.ss_size = STACK;
@@ -213,7 +251,6 @@ void run_group(const unsigned *groups, const unsigned *threads, const unsigned *
   for (Fiber &each : fibers) {
     if (has_tsan) { __tsan_destroy_fiber(each.tsan); }
   }
-  if (!has_tsan) { munmap(tokens, PAGE); }
 }
 
 void outside(int) {
@@ -254,8 +291,10 @@ const Place &here() { return current->place; }
 unsigned seed() { return chosen_seed; }
 bool multiply_adds() { return multiply_reading; }
 
+// Two tokens in turn: with one, a thread that leaves late would also be ordered after what others did up to the next.
 void meet(Scope scope, const char *what, bool orders_memory, int line) {
-  char *token = scope == threadgroup_scope ? tokens : tokens + 64 + current->place.subgroup;
+  const unsigned turn = current->met[scope]++ & 1;
+  char *token = tokens + 8 * (scope == threadgroup_scope ? turn : 2 + 2 * current->place.subgroup + turn);
   if (has_tsan && orders_memory) { __tsan_release(token); }
   current->state = State::waiting;
   current->scope = scope;
@@ -310,7 +349,8 @@ void fail(const char *format, ...) {
 }  // namespace tw
 
 // Words: kernel, thread order (0 forward, 1 backward, 2 permuted), seed, reading of multiply (0 overwrites), three
-// counts of threadgroups, three of threads, then a file and an offset in bytes for each slot.
+// counts of threadgroups, three of threads, then a file and an offset in bytes for each slot. A file named twice is one
+// buffer.
 int main(int count, char **words) {
   if (count < 11) { return 95; }
   unsigned numbers[10];
@@ -319,6 +359,7 @@ int main(int count, char **words) {
   chosen_seed = numbers[2];
   multiply_reading = numbers[3] != 0;
   has_tsan = __tsan_create_fiber != nullptr;
+  watched = has_tsan || __sanitizer_start_switch_fiber;
   const bool has_asan = __sanitizer_start_switch_fiber != nullptr && !has_tsan;
   if (!has_asan) {
     static unsigned char handler_stack[65536];
@@ -334,8 +375,10 @@ int main(int count, char **words) {
   std::vector<Buffer> buffers;
   std::vector<void *> slots;
   for (int at = 11; at + 1 < count; at += 2) {
-    buffers.push_back(loaded(words[at], !has_asan));
-    slots.push_back(buffers.back().memory + strtoul(words[at + 1], nullptr, 10));
+    size_t found = 0;
+    while (found < buffers.size() && strcmp(buffers[found].file, words[at]) != 0) { ++found; }
+    if (found == buffers.size()) { buffers.push_back(loaded(words[at], !has_asan)); }
+    slots.push_back(buffers[found].memory + strtoul(words[at + 1], nullptr, 10));
   }
   kernel_slots = slots.data();
   if (has_tsan) {

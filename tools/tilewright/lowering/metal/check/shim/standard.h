@@ -20,6 +20,7 @@ TW_VECTORS(int)
 TW_VECTORS(uint)
 TW_VECTORS(short)
 TW_VECTORS(ushort)
+TW_VECTORS(ulong)
 TW_VECTORS(bool)
 
 // A vector is made by a call of its type's name; clang's own vectors have no such call, braces do it.
@@ -34,6 +35,7 @@ inline Vector tw_vector(First first, Second second, Rest... rest) { return Vecto
 #define int3(...) tw_vector<int3>(__VA_ARGS__)
 #define uint2(...) tw_vector<uint2>(__VA_ARGS__)
 #define uint3(...) tw_vector<uint3>(__VA_ARGS__)
+#define ulong2(...) tw_vector<ulong2>(__VA_ARGS__)
 
 #ifdef TW_CHECK
 #define device __attribute__((address_space(1)))
@@ -56,6 +58,25 @@ template <class To, class From>
 inline To as_type(From value) { return __builtin_bit_cast(To, value); }
 
 namespace metal {
+
+// A type without its qualifiers; `shared` where device or threadgroup memory holds it, which only the check pass knows.
+#ifdef TW_CHECK
+#define TW_PLAIN(qualifiers, in_shared) \
+  template <class T> struct tw_plain<qualifiers T> { typedef T type; static constexpr bool shared = in_shared; };
+template <class T> struct tw_plain { typedef T type; static constexpr bool shared = false; };
+TW_PLAIN(const, false)
+TW_PLAIN(device, true)
+TW_PLAIN(const device, true)
+TW_PLAIN(constant, false)
+TW_PLAIN(threadgroup, true)
+TW_PLAIN(const threadgroup, true)
+#undef TW_PLAIN
+#else
+template <class T> struct tw_plain { typedef T type; static constexpr bool shared = true; };
+template <class T> struct tw_plain<const T> { typedef T type; static constexpr bool shared = true; };
+#endif
+template <class A, class B> struct tw_same { static constexpr bool value = false; };
+template <class A> struct tw_same<A, A> { static constexpr bool value = true; };
 
 enum class mem_flags { mem_none = 0, mem_device = 1, mem_threadgroup = 2, mem_texture = 4 };
 inline constexpr mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(int(a) | int(b)); }
@@ -142,6 +163,8 @@ inline T simd_shuffle_down(T x, ushort delta, int line = __builtin_LINE()) {
 }
 
 }  // namespace metal
+
+#include <metal_simdgroup_matrix>
 
 #pragma GCC poison double new delete goto throw try catch virtual dynamic_cast typeid
 #pragma GCC poison expf logf sqrtf tanhf fmaxf fminf printf malloc free memcpy memset

@@ -13,16 +13,12 @@ struct tensor_inline {};
 struct tensor_handle {};
 struct tensor_offset {};
 
-template <class T> struct tw_plain { typedef T type; };
-template <class T> struct tw_plain<const T> { typedef T type; };
-#ifdef TW_CHECK
-template <class T> struct tw_plain<__attribute__((address_space(1))) T> { typedef T type; };
-template <class T> struct tw_plain<__attribute__((address_space(3))) T> { typedef T type; };
-#endif
-template <class A, class B> struct tw_same { static constexpr bool value = false; };
-template <class A> struct tw_same<A, A> { static constexpr bool value = true; };
-
-template <class T, size_t N> struct array { T items[N]; };
+template <class T, size_t N>
+struct array {
+  T items[N];
+  T &operator[](size_t at) { return items[at]; }
+  const T &operator[](size_t at) const { return items[at]; }
+};
 
 template <class I, size_t Rank>
 struct dextents {
