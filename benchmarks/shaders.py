@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from tilewright import runtime, tile  # noqa: E402
 from tilewright.lowering.cuda.lower import lower  # noqa: E402
-from tilewright.runtime.device import Device  # noqa: E402
+from tilewright.runtime.cuda_device import CudaDevice  # noqa: E402
 from tilewright.runtime.driver import CudaDriver  # noqa: E402
 
 ROUNDS = 7
@@ -109,7 +109,7 @@ class Bench:
 
         self.torch = torch
         self.anchor = torch.zeros(1, device="cuda")
-        self.device = Device(CudaDriver(), cache=cache, nvrtc=nvrtc)
+        self.device = CudaDevice(CudaDriver(), cache=cache, nvrtc=nvrtc)
         self.stream = self.device.stream(torch.cuda.current_stream().cuda_stream)
         torch.backends.cuda.matmul.allow_tf32 = False
 
@@ -317,10 +317,10 @@ def host_times(bench: Bench, folder: Path, nvrtc: str | None) -> dict[str, float
         lower(tile.attention(2, 8).capture(*shapes).function)
 
     kernel = softmax.capture((64, 128), (64, 128))
-    runtime.compile(Device(bench.device.driver, cache=folder, nvrtc=nvrtc), kernel)
+    runtime.compile(CudaDevice(bench.device.driver, cache=folder, nvrtc=nvrtc), kernel)
 
     def loaded() -> None:
-        if not runtime.compile(Device(bench.device.driver, cache=folder, nvrtc=nvrtc), kernel):
+        if not runtime.compile(CudaDevice(bench.device.driver, cache=folder, nvrtc=nvrtc), kernel):
             raise SystemExit("the stored shader does not load")
 
     return {"attention capture+verify+lower": typical(lowered), "cached shader load": typical(loaded)}

@@ -111,8 +111,10 @@ def test_a_file_that_is_not_there_is_named(run: Run, folder: Path) -> None:
         (("--shader", "s.json", "--grid", "4"), ("--grid is not for a shader",)),
         (("--shader", "s.ptx"), ("`s.ptx` does not describe a shader", ".json")),
         (("--shader", "s.json", "--arg", "f32=1"), ("argument 0 is a scalar",)),
-        (("--shader", "s.json", "--arg", "x.npy"), ("cannot read `s.tile.ptx`",)),
-        (("--shader", "bad.json", "--arg", "x.npy"), ("`bad.json` does not describe a shader", "grid")),
+        (("--shader", "s.json", "--arg", "x.npy"), ("cannot read `s.json`",)),
+        (("--shader", "cuda.json", "--arg", "x.npy"), ("cannot read `cuda.tile.ptx`",)),
+        (("--shader", "metal.json", "--arg", "x.npy"), ("cannot read `metal.metal`",)),
+        (("--shader", "bad.json", "--arg", "x.npy"), ("`bad.json` does not describe a shader", "format", ".metal")),
         ((), ("--cubin is required", "--kernel is required")),
     ],
 )
@@ -121,7 +123,8 @@ def test_run_says_what_is_wrong_with_a_shader(
 ) -> None:
     np.save("x.npy", np.zeros(4, np.float32))
     Path("bad.json").write_text("{}")
-    Path("bad.tile.ptx").write_text("")
+    Path("cuda.json").write_text('{"format": "cuda"}')
+    Path("metal.json").write_text('{"format": "metal"}')
     outcome = run("run", *words)
     assert outcome.code == 1
     assert all(word in outcome.err for word in expected), outcome.err

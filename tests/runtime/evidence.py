@@ -23,7 +23,7 @@ from lowering.evidence_cases import GUARD, Case, arguments, cases, worst
 from lowering.random_programs import random_program
 from tile import kernels as dsl
 from tilewright import runtime
-from tilewright.runtime.device import Device
+from tilewright.runtime.cuda_device import CudaDevice
 from tilewright.runtime.driver import CudaDriver
 from tilewright.runtime.identity import SIDECAR_SUFFIX
 from tilewright.runtime.loading import OLD_DRIVER_KNOB
@@ -66,7 +66,7 @@ def main() -> int:
     rows = [header(driver, words.nvrtc)]
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
-        device = Device(driver, cache=Path(folder) / "kernels", nvrtc=words.nvrtc)
+        device = CudaDevice(driver, cache=Path(folder) / "kernels", nvrtc=words.nvrtc)
         for text, passed in [
             *kernel_rows(device),
             *handle_rows(device),
@@ -90,7 +90,7 @@ def header(driver: CudaDriver, nvrtc: str | None) -> str:
     )
 
 
-def kernel_rows(device: Device) -> Iterator[tuple[str, bool]]:
+def kernel_rows(device: CudaDevice) -> Iterator[tuple[str, bool]]:
     """Each kernel twice with other inputs: aligned views, then views at odd elements; one buffer holds all of them."""
     random = [Case(f"random-{seed}", lambda seed=seed: random_program(seed), 1e-4) for seed in range(RANDOM_PROGRAMS)]
     for case in [*cases(), *random]:
@@ -116,7 +116,7 @@ def kernel_rows(device: Device) -> Iterator[tuple[str, bool]]:
 
 
 def launched(
-    device: Device, shader: runtime.Shader, given: list[np.ndarray], shift: int
+    device: CudaDevice, shader: runtime.Shader, given: list[np.ndarray], shift: int
 ) -> tuple[list[np.ndarray], bool]:
     """Contents of every argument after one launch, and whether all that lies between the views is as it was."""
     starts, total = [], BAND
@@ -140,7 +140,7 @@ def launched(
     return after, bool((found == GUARD).all())
 
 
-def handle_rows(device: Device) -> Iterator[tuple[str, bool]]:
+def handle_rows(device: CudaDevice) -> Iterator[tuple[str, bool]]:
     """Moves, refusals at the call, refusals of options."""
     kernel = dsl.axpb.capture((1003,), (1003,))
     shader = runtime.compile(device, kernel)
@@ -167,7 +167,7 @@ def handle_rows(device: Device) -> Iterator[tuple[str, bool]]:
         yield f"refused option {options}: {first}", not refused and bool(first) and not refused.metadata.source
 
 
-def timed(device: Device, log: Log) -> tuple[bool, float, str]:
+def timed(device: CudaDevice, log: Log) -> tuple[bool, float, str]:
     """Compiles one kernel: whether there is a shader, milliseconds after lowering started, what the log says."""
     kernel = dsl.axpb.capture((1003,), (1003,))
     started = time.perf_counter()
@@ -179,8 +179,8 @@ def timed(device: Device, log: Log) -> tuple[bool, float, str]:
 def cache_rows(driver: CudaDriver, folder: Path, nvrtc: str | None, log: Log) -> Iterator[tuple[str, bool]]:
     """Cold, warm in memory, warm on disk, stale, torn, other architecture, old driver, second cold process."""
 
-    def fresh(environ: dict[str, str] | None = None, where: Path = folder) -> Device:
-        return Device(driver, cache=where, nvrtc=nvrtc, environ=environ or {})
+    def fresh(environ: dict[str, str] | None = None, where: Path = folder) -> CudaDevice:
+        return CudaDevice(driver, cache=where, nvrtc=nvrtc, environ=environ or {})
 
     log.taken()
     device = fresh()
@@ -231,7 +231,7 @@ def cache_rows(driver: CudaDriver, folder: Path, nvrtc: str | None, log: Log) ->
 
 def cold_process(driver: CudaDriver, folder: Path, nvrtc: str | None, log: Log) -> str:
     """One load in a process of its own."""
-    good, took, said = timed(Device(driver, cache=folder, nvrtc=nvrtc, environ={}), log)
+    good, took, said = timed(CudaDevice(driver, cache=folder, nvrtc=nvrtc, environ={}), log)
     return json.dumps({"loaded": good, "ms": round(took, 2), "log": said})
 
 

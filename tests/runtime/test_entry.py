@@ -7,14 +7,14 @@ import pytest
 from runtime.emulated import EmulatedDriver
 from tile import kernels
 from tilewright import runtime, tile
-from tilewright.runtime.device import Device
+from tilewright.runtime.cuda_device import CudaDevice
 
 KERNEL = kernels.axpb.capture((1003,), (1003,))
 
 
 @pytest.fixture
 def device(toolkit):
-    return Device(EmulatedDriver(), nvrtc=str(toolkit.require("nvrtc").path), environ={})
+    return CudaDevice(EmulatedDriver(), nvrtc=str(toolkit.require("nvrtc").path), environ={})
 
 
 def test_a_kernel_is_compiled_with_options_by_name_or_value(device):

@@ -15,7 +15,7 @@ from tilewright.lowering.artifact import Format
 from tilewright.lowering.cuda.lower import lower
 from tilewright.runtime import compile
 from tilewright.runtime.cache import Memory, Store
-from tilewright.runtime.device import Device
+from tilewright.runtime.cuda_device import CudaDevice
 from tilewright.runtime.errors import ShaderError
 from tilewright.runtime.identity import ABI, SIDECAR_SUFFIX, file_name, identity, record
 from tilewright.runtime.loading import OLD_DRIVER_KNOB, Loader
@@ -38,10 +38,10 @@ def said(caplog):
 def device(toolkit, tmp_path):
     """A maker of devices that share one folder."""
 
-    def make(driver: EmulatedDriver | None = None, environ: dict[str, str] | None = None, **more) -> Device:
+    def make(driver: EmulatedDriver | None = None, environ: dict[str, str] | None = None, **more) -> CudaDevice:
         options = {"cache": tmp_path / "cache", "user_store": tmp_path / "named"} | more
         nvrtc = str(toolkit.require("nvrtc").path)
-        return Device(driver or EmulatedDriver(), nvrtc=nvrtc, environ=environ or {}, **options)
+        return CudaDevice(driver or EmulatedDriver(), nvrtc=nvrtc, environ=environ or {}, **options)
 
     return make
 

@@ -13,27 +13,29 @@ import tempfile
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from tilewright.runtime.identity import SIDECAR_PREFIX, SIDECAR_SUFFIX, Record
 
 LOG = logging.getLogger("tilewright.runtime")
 LARGEST = 64 * 2**20
+Image = TypeVar("Image")
 
 
 @dataclass
-class Memory:
-    """PTX images by source and options; the least recently used one goes first."""
+class Memory(Generic[Image]):
+    """What a compiler made, by source and options; the least recently used one goes first."""
 
     capacity: int = 64
-    images: OrderedDict[tuple[object, ...], bytes] = field(default_factory=OrderedDict)
+    images: OrderedDict[tuple[object, ...], Image] = field(default_factory=OrderedDict)
 
-    def get(self, key: tuple[object, ...]) -> bytes | None:
+    def get(self, key: tuple[object, ...]) -> Image | None:
         image = self.images.get(key)
         if image is not None:
             self.images.move_to_end(key)
         return image
 
-    def put(self, key: tuple[object, ...], image: bytes) -> None:
+    def put(self, key: tuple[object, ...], image: Image) -> None:
         self.images[key] = image
         self.images.move_to_end(key)
         while len(self.images) > self.capacity:

@@ -7,13 +7,10 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from tilewright.lowering.cuda.lower import lower
 from tilewright.lowering.options import CompileOptions
 from tilewright.problem import Problem, ProblemError
 from tilewright.runtime.errors import ShaderError, refusal
-from tilewright.runtime.identity import user_file_name
-from tilewright.runtime.loading import Loader
-from tilewright.runtime.shader import KernelMetadata, Shader
+from tilewright.runtime.shader import Shader
 from tilewright.tileir.errors import TileIRError
 from tilewright.tileir.graph import Function
 
@@ -57,10 +54,7 @@ def create(device: Device, kernel: object, given: CompileOptions | None, named: 
         options = options_from(given, named)
         if not isinstance(function, Function):
             raise refusal(f"{kernel!r} is no captured kernel", "no-kernel", "softmax.capture((17, 7), (17, 7))")
-        if options.name is not None:
-            user_file_name(options.name)
-        artifact = lower(function, options, device.limits)
-        loaded = Loader(device, artifact, options.name, device.environ).load()
+        return device.shader(device.lower(function, options), options.name)
     except TileIRError as error:
         problems = [
             Problem(f"invalid TileIR: {each.what}", each.where, each.hint, each.rule) for each in error.problems
@@ -68,4 +62,3 @@ def create(device: Device, kernel: object, given: CompileOptions | None, named: 
         return Shader.refused(ShaderError(problems))
     except ProblemError as error:
         return Shader.refused(error if isinstance(error, ShaderError) else ShaderError(error.problems))
-    return Shader(KernelMetadata.of(artifact), device=device, artifact=artifact, kernel=loaded)

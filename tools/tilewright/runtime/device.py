@@ -2,62 +2,48 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from functools import cached_property
-from pathlib import Path
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.lowering.options import CompileOptions, DeviceLimits
+from tilewright.lowering.artifact import DeviceArtifact
+from tilewright.lowering.options import CompileOptions
 from tilewright.runtime.buffer import DTYPES, Buffer
-from tilewright.runtime.cache import Memory, Store
 from tilewright.runtime.compilation import create
-from tilewright.runtime.driver import CudaDriver, Driver
+from tilewright.runtime.driver import Driver, LoadedKernel
 from tilewright.runtime.errors import refusal
-from tilewright.runtime.nvrtc import Nvrtc, open_nvrtc
-from tilewright.runtime.shader import Shader
+from tilewright.runtime.shader import KernelMetadata, Shader
 from tilewright.runtime.stream import Stream
+from tilewright.tileir.graph import Function
 from tilewright.tileir.types import Element
 
 
-class Device:
-    """A driver, the two stores of compiled shaders, and the compiler, which is opened when it is first needed."""
+class Device(ABC):
+    """What holds for every GPU; `CudaDevice` and `MetalDevice` say how a kernel gets onto theirs."""
 
-    def __init__(
-        self,
-        driver: Driver,
-        *,
-        cache: Path | None = None,
-        user_store: Path | None = None,
-        nvrtc: str | None = None,
-        environ: Mapping[str, str] = os.environ,
-    ) -> None:
-        self.driver = driver
-        self.cache = Store(cache)
-        self.user_store = Store(user_store)
-        self.memory = Memory()
-        self.environ = environ
-        self._nvrtc_path = nvrtc
+    @property
+    @abstractmethod
+    def driver(self) -> Driver:
+        """Memory, queues and launches."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """Name and kind of the GPU, for people."""
+
+    @abstractmethod
+    def lower(self, function: Function, options: CompileOptions) -> DeviceArtifact:
+        """The artifact of a function for this GPU; a ProblemError says all that is refused."""
+
+    @abstractmethod
+    def load(self, artifact: DeviceArtifact, name: str | None = None) -> LoadedKernel:
+        """The kernel of an artifact, ready to launch; `name` is a stable name for where it is kept. ShaderError."""
 
     @property
     def name(self) -> str:
         return self.driver.name
-
-    @property
-    def architecture(self) -> str:
-        """Such as sm_90."""
-        return self.driver.architecture
-
-    @property
-    def limits(self) -> DeviceLimits:
-        return DeviceLimits(self.driver.max_threads_per_block)
-
-    @cached_property
-    def nvrtc(self) -> Nvrtc:
-        return open_nvrtc(self._nvrtc_path)
 
     def buffer(self, count: int, element: Element = Element.F32) -> Buffer:
         """New memory, contents undefined."""
@@ -82,21 +68,11 @@ class Device:
         """A new queue, or the driver's queue of that handle."""
         return Stream(self, handle)
 
+    def shader(self, artifact: DeviceArtifact, name: str | None = None) -> Shader:
+        """The handle of an artifact that is made already, that of a build say. ShaderError as of `load`."""
+        kernel = self.load(artifact, name)
+        return Shader(KernelMetadata.of(artifact), device=self, artifact=artifact, kernel=kernel)
+
     def create_tile_kernel(self, kernel: object, options: CompileOptions | None = None, **named: Any) -> Shader:
         """The factory behind `tile.compile`: a shader, falsy where the kernel or an option is refused."""
         return create(self, kernel, options, named)
-
-
-def user_cache(environ: Mapping[str, str]) -> Path:
-    """The folder of this user for compiled shaders: TILEWRIGHT_SHADER_CACHE, or below the cache folder."""
-    chosen = environ.get("TILEWRIGHT_SHADER_CACHE")
-    base = environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(chosen) if chosen else Path(base) / "tilewright" / "shaders"
-
-
-def open_device(
-    number: int = 0, *, cache: Path | None = None, user_store: Path | None = None, nvrtc: str | None = None
-) -> Device:
-    """GPU `number`. ShaderError without cuda-bindings, driver or GPU. Both stores default to the user's folder."""
-    folder = user_cache(os.environ)
-    return Device(CudaDriver(number), cache=cache or folder, user_store=user_store or folder / "named", nvrtc=nvrtc)

@@ -16,15 +16,9 @@ Triple = tuple[int, int, int]
 
 
 class Driver(Protocol):
-    """What a device asks of its driver. Addresses are integers, errors ShaderErrors, but for `load`."""
+    """What buffers, streams and shaders ask of a driver. Addresses are integers, errors ShaderErrors."""
 
     name: str
-    architecture: str
-    max_threads_per_block: int
-    version: int
-
-    def load(self, ptx: bytes, entry: str) -> LoadedKernel | str:
-        """The kernel of a NUL-terminated image, or the driver's name for why there is none."""
 
     def unload(self, kernel: LoadedKernel) -> None: ...
 
@@ -47,9 +41,20 @@ class Driver(Protocol):
     def synchronize(self, stream: int) -> None: ...
 
 
+class PtxDriver(Driver, Protocol):
+    """A driver that takes PTX."""
+
+    architecture: str
+    max_threads_per_block: int
+    version: int
+
+    def load(self, ptx: bytes, entry: str) -> LoadedKernel | str:
+        """The kernel of a NUL-terminated image, or the driver's name for why there is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoadedKernel:
-    """A module in the driver and the function in it."""
+    """What a driver made of a kernel, and what it launches: a module and a function, a library and a pipeline."""
 
     module: Any
     function: Any

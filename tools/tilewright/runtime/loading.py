@@ -20,7 +20,7 @@ from tilewright.runtime.nvrtc import Nvrtc, artifact_options, compile_ptx, targe
 from tilewright.runtime.ptx_version import patch_ptx_version_bytes, target_directive, version_directive
 
 if TYPE_CHECKING:
-    from tilewright.runtime.device import Device
+    from tilewright.runtime.cuda_device import CudaDevice
 
 LOG = logging.getLogger("tilewright.runtime")
 OLD_DRIVER_KNOB = "TILEWRIGHT_FORCE_UNSUPPORTED_PTX"
@@ -47,7 +47,9 @@ class Place:
 class Loader:
     """One load of one artifact on one device."""
 
-    def __init__(self, device: Device, artifact: DeviceArtifact, name: str | None, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, device: CudaDevice, artifact: DeviceArtifact, name: str | None, environ: Mapping[str, str]
+    ) -> None:
         self.device = device
         self.artifact = artifact
         self.name = name
