@@ -10,7 +10,7 @@ BASE = [
     "cuda-python>=13.0,<14",
     "jinja2>=3.1",
     "msgspec>=0.20",
-    "packaging>=24",
+    "packaging>=24.2",
     "filelock>=3.16",
     "numpy>=2.0",
     "tree-sitter>=0.25",
@@ -29,6 +29,12 @@ EXTRAS = {
         "nvidia-nvjitlink~=13.5.0",
         "nvidia-cuda-cccl>=13.3,<14",
     ],
+    "remote": [
+        "grpcio>=1.60",
+    ],
+    "metal": [
+        'pyobjc-framework-Metal>=12; sys_platform == "darwin"',
+    ],
     "dev": [
         "pytest>=8",
         "pytest-xdist>=3.6",
@@ -40,6 +46,9 @@ EXTRAS = {
         "ninja>=1.11",
         "meson>=1.4",
         "cuda-tile>=1.7",
+        "spdx-tools>=0.8.3",
+        "grpcio>=1.60",
+        'buildstream>=2.8; sys_platform == "linux" and platform_machine == "x86_64"',
     ],
 }
 

