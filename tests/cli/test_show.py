@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Run
+from tilewright.toolchain.shadow import shadow_root
 from tilewright.toolchain.toolkit import Toolkit
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -84,6 +85,16 @@ def test_doctor_names_the_toolkit_and_what_is_wrong(
     outcome = run("doctor")
     assert outcome.code == 1
     assert "NVRTC is missing" in outcome.out
+
+
+def test_doctor_names_the_nvcc_to_run_for_other_build_systems(
+    run: Run, toolkit: Toolkit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("doctor", "--nvcc") == (0, f"{shadow_root(toolkit)}/bin/nvcc\n", "")
+    monkeypatch.setattr("tilewright.toolchain.toolkit.resolve", lambda environ: replace(toolkit, nvcc=None))
+    without = run("doctor", "--nvcc")
+    assert (without.code, without.out) == (1, "")
+    assert "nvcc is missing" in without.err
 
 
 def test_doctor_names_rustc_and_clang_although_they_are_in_no_toolkit(

@@ -15,8 +15,6 @@ from end_to_end.sandbox import TOOLS
 from end_to_end.test_packages import ran
 from needed_tools import needs
 from tilewright.packages.verification import verify_package
-from tilewright.toolchain.shadow import shadow_root
-from tilewright.toolchain.toolkit import Toolkit
 
 EXAMPLE = Path(__file__).parents[2] / "examples/larger_build"
 WHEELS = Path(sys.executable).parent
@@ -70,15 +68,18 @@ Make = Callable[[str], Product]
 
 
 @pytest.fixture
-def product(tmp_path: Path, toolkit: Toolkit) -> Make:
+def product(tmp_path: Path) -> Make:
     """The example under a build system."""
     folder = tmp_path / "product"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("out", ".sconsign*"))
-    nvcc = f"{shadow_root(toolkit)}/bin/nvcc"
+    broken = tmp_path / "first on PATH/nvcc"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\necho 'an nvcc of another toolkit' >&2; exit 1\n")
+    broken.chmod(0o755)
     python = sys.executable
     environ = {
         "PYTHONPATH": str(TOOLS),
-        "PATH": f"{WHEELS}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join((str(broken.parent), str(WHEELS), os.environ["PATH"])),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 
@@ -89,19 +90,18 @@ def product(tmp_path: Path, toolkit: Toolkit) -> Make:
                 build = (python, "-m", "SCons", "-C", str(folder), "-f", "scons/SConstruct", "tilelib_arch=sm_120")
                 return Product(folder, out, (build,), (*build, "-c"), environ, "is up to date")
             case "make":
-                tools = (f"TILEWRIGHT={python} -m tilewright", f"NVCC={nvcc}")
-                build = ("make", "-C", str(folder / "make"), *tools)
+                build = ("make", "-C", str(folder / "make"), f"TILEWRIGHT={python} -m tilewright")
                 return Product(folder, folder / "make/out", (build,), (*build, "clean"), environ, "Nothing to be done")
             case "cmake_ninja":
                 configure = ("cmake", "-S", str(folder / system), "-B", str(out), "-G", "Ninja")
-                configure += (f"-DTILEWRIGHT={python};-m;tilewright", f"-DCMAKE_CUDA_COMPILER={nvcc}")
+                configure += (f"-DTILEWRIGHT={python};-m;tilewright",)
                 build = ("cmake", "--build", str(out))
                 clean = (*build, "--target", "clean")
                 ran(*configure, **environ)
                 return Product(folder, out, (build,), clean, environ, "no work to do")
             case _:
-                options = (f"-Dtilewright=['{python}', '-m', 'tilewright']", f"-Dnvcc={nvcc}")
-                ran("meson", "setup", str(out), str(folder / "meson"), *options, **environ)
+                option = f"-Dtilewright=['{python}', '-m', 'tilewright']"
+                ran("meson", "setup", str(out), str(folder / "meson"), option, **environ)
                 build = ("ninja", "-C", str(out))
                 return Product(folder, out, (build,), (*build, "clean"), environ, "no work to do")
 
@@ -136,6 +136,7 @@ def test_a_larger_build_follows_edits(product: Make, system: str) -> None:
     assert second != first["clamp.tilelib"]
     package = verify_package(one.result("tilelib_clamp-1.0.zip"), "p.zip")
     assert package.files["lib/tilelib/sm_120/clamp.tilelib"] == second
+    assert package.manifest.tools.keys() == {"tilewright", "assembler", "nvrtc"}
 
     one.edit("limits.cuh", "6.0f", "7.0f")
     assert one.build() == ALL
@@ -168,9 +169,19 @@ def test_the_scons_product_obeys_the_options_of_the_larger_build(product: Make) 
     assert (other / "out/tiles/sm_120/product").stat().st_mode & 0o111
 
 
+@needs("make")
+def test_make_builds_another_architecture_when_it_is_asked_for_one(product: Make) -> None:
+    one = product("make")
+    (build,) = one.commands
+    for arch in ("sm_120", "sm_90"):
+        one.run(*build, f"ARCH={arch}", f"out/{arch}/tilelib_clamp-1.0.zip")
+        package = verify_package((one.out / arch / "tilelib_clamp-1.0.zip").read_bytes(), "p.zip")
+        assert package.manifest.architectures == [arch]
+
+
 def test_the_command_packs_what_stands_beside_a_library(product: Make) -> None:
     one = product("make")
-    one.run(*one.commands[0], "out/tilelib_clamp-1.0.zip")
+    one.run(*one.commands[0], "out/sm_120/tilelib_clamp-1.0.zip")
     package = verify_package(one.result("tilelib_clamp-1.0.zip"), "p.zip")
     assert {
         "include/clamp_tile.h",

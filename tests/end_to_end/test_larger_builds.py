@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from end_to_end.sandbox import LIMIT, RELU, TOOLS, Sandbox, finished
+from tilewright.packages.verification import verify_package
 
 ARTIFACT_COUNT = 7
 
@@ -46,6 +47,85 @@ for variant in ("debug", "release"):
     missing = larger.scons("out/debug/sm_120/relu.ltoir")
     assert missing.code == 2
     assert "`arch` is missing" in missing.errors[0]
+
+
+def test_a_library_that_fails_under_keep_going_takes_only_its_own_users_along(project: Callable[..., Sandbox]) -> None:
+    sconstruct = """\
+import tilewright.scons
+
+env = Environment(tools=["default", tilewright.scons.generate])
+for name in ("first", "broken", "last"):
+    SConscript(f"libs/{name}/SConscript", variant_dir=f"out/{name}", duplicate=False, exports=["env", "name"])
+theirs = env.Command("theirs.txt", "theirs.in", Copy("$TARGET", "$SOURCE"))
+env.Default(env.Alias("everything", ["out", "installed", theirs]))
+"""
+    script = """\
+Import("env", "name")
+library = env.TileLibrary(name, "relu.cu")
+package = env.TilePackage(name, [library, env.TileBindings(library)], version="1.0")
+env.Install("#installed", [library, package])
+"""
+    files = {"SConstruct": sconstruct, "theirs.in": "theirs\n"}
+    for name in ("first", "broken", "last"):
+        files |= {f"libs/{name}/SConscript": script, f"libs/{name}/relu.cu": RELU, f"libs/{name}/limit.cuh": LIMIT}
+    files["libs/broken/relu.cu"] = RELU.replace("return x", "return y")
+    larger = project("larger", files)
+    run = larger.scons("-k", "-j2", "arch=sm_120")
+    assert run.code == 2
+    assert [error.partition("]")[0] for error in run.errors] == ["[out/broken/sm_120/broken.ltoir"]
+    installed = {f"{name}.tilelib" for name in ("first", "last")}
+    installed |= {f"tilelib_{name}-1.0.zip" for name in ("first", "last")}
+    assert larger.tree("installed").keys() == installed
+    assert larger.read("theirs.txt") == b"theirs\n"
+    assert not {name for name in larger.tree("out/broken") if name.endswith((".tilelib", ".ltoir", ".zip"))}
+
+    larger.edit("libs/broken/relu.cu", "return y", "return x")
+    repaired = larger.scons("-k", "-j2", "arch=sm_120")
+    assert repaired.rebuilt("exports", "ltoir", "library")
+    assert len(larger.tree("installed")) == 6
+    assert larger.scons("arch=sm_120").up_to_date()
+    assert larger.scons("-c", "arch=sm_120").code == 0
+    assert larger.tree("out") == larger.tree("installed") == {}
+
+
+def test_environments_of_one_run_keep_their_settings_apart(project: Callable[..., Sandbox]) -> None:
+    sconstruct = """\
+import tilewright.scons
+
+ours = {
+    arch: Environment(
+        tools=["default", tilewright.scons.generate],
+        tilelib_arch=arch,
+        TILELIB_BUILD_DIR=f"#out/{headers}",
+        TILELIB_INCLUDE_PATH=[f"#{headers}"],
+    )
+    for arch, headers in (("sm_90", "low"), ("sm_120", "high"))
+}
+theirs = Environment(tools=["default"], arch="x86_64", ENV={"arch": "arm64"})
+theirs.Command("copied", "relu.cu", Copy("$TARGET", "$SOURCE"))
+for arch, env in ours.items():
+    relu = env.TileLibrary("relu", "relu.cu")
+    assert list(relu.parts) == [arch]
+    env.TilePackage(f"relu_{arch}", relu, version="1.0")
+assert not hasattr(theirs, "TileLibrary") and theirs["arch"] == "x86_64"
+"""
+    files = {"SConstruct": sconstruct, "relu.cu": RELU.replace('"limit.cuh"', "<limit.cuh>")}
+    files |= {"low/limit.cuh": LIMIT, "high/limit.cuh": LIMIT.replace("0.0f", "9.0f")}
+    two = project("two", files)
+    run = two.scons("-j2", ".", "package")
+    assert run.code == 0, run
+    assert len(run.steps) == 8
+    low, high = two.tree("out/low/sm_90"), two.tree("out/high/sm_120")
+    assert {path.partition("/")[0] for path in two.tree("out/low")} == {"sm_90", "packages"}
+    assert low.keys() == high.keys()
+    for folder, arch in (("out/low", "sm_90"), ("out/high", "sm_120")):
+        (archive,) = two.tree(f"{folder}/packages").values()
+        assert verify_package(archive, "p.zip").manifest.architectures == [arch]
+    two.write({"low/limit.cuh": LIMIT.replace("0.0f", "1.0f")})
+    edited = two.scons("-j2", ".", "package")
+    assert edited.rebuilt("exports", "ltoir", "library")
+    assert two.tree("out/high/sm_120") == high
+    assert two.tree("out/low/sm_90")["relu.tilelib"] != low["relu.tilelib"]
 
 
 def test_no_builder_makes_the_default_environment(sandbox: Sandbox) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from end_to_end.sandbox import Sandbox
 from end_to_end.test_shows import checkout
 from needed_tools import needs
+from tilewright import __version__
 from tilewright.packages.verification import verify_package
 from tilewright.toolchain.shadow import shadow_root
 from tilewright.toolchain.toolkit import Toolkit
@@ -28,6 +30,24 @@ import tilewright.scons
 env = Environment(tools=["default", tilewright.scons.generate])
 relu = env.TileLibrary("relu", "relu.cu")
 env.TilePackage("relu", [relu, env.TileBindings(relu), "LICENSE"], version="1.0")
+"""
+RUST = """\
+use cuda_device::tile_export;
+
+#[tile_export(tile_shape = 128)]
+pub fn relu(x: f32) -> f32 {
+    x.max(0.0)
+}
+"""
+CALLER = """\
+#include "relu_tile.h"
+
+namespace ct = cuda::tiles;
+
+[[cutile::hint(0, num_worker_warps_per_cta = 4)]] __tile_global__ void apply(float* x) {
+    auto all = ct::partition_view{ct::tensor_span{x, ct::shape<128>{}}, ct::shape<128>{}};
+    all.store(relu::relu(all.load(0), all.load(0)), 0);
+}
 """
 MEMBERS = {
     "include/relu_tile.h",
@@ -148,8 +168,26 @@ target_link_libraries(caller PRIVATE tilelib_relu::tilelib_relu)
     assert wrong.returncode != 0
     assert "no libraries for the architecture 'sm_80'; set TILELIB_ARCH to one of: sm_90, sm_120" in said
     ran(*configure, "-B", tmp_path / "out", "-DCMAKE_CUDA_ARCHITECTURES=120-real", PATH=ninja)
-    ran("cmake", "--build", tmp_path / "out", PATH=ninja)
-    assert (tmp_path / "out/caller").stat().st_mode & 0o111
+    build = ("cmake", "--build", tmp_path / "out")
+    ran(*build, PATH=ninja)
+    caller = tmp_path / "out/caller"
+    assert caller.stat().st_mode & 0o111
+    assert "no work to do" in ran(*build, PATH=ninja)
+
+    library = tmp_path / "tilelib_relu-1.0/lib/tilelib/sm_120/tilelib_relu.tilelib"
+    whole = library.read_bytes()
+    library.write_bytes(whole)
+    assert "Building" not in ran(*build, PATH=ninja), "the same bytes again"
+    library.write_bytes(whole + b"\0")
+    first = caller.stat().st_mtime_ns
+    assert "Building CUDA object" in ran(*build, PATH=ninja)
+    assert caller.stat().st_mtime_ns > first
+    library.unlink()
+    gone = subprocess.run(
+        [*map(str, build)], env={**os.environ, "PATH": ninja}, capture_output=True, text=True, check=False
+    )
+    assert gone.returncode != 0
+    assert f"the package is incomplete: there is no {library}" in " ".join((gone.stdout + gone.stderr).split())
 
 
 @needs("pkg-config")
@@ -187,6 +225,38 @@ def test_a_package_is_made_when_asked_for_follows_edits_and_is_cleaned(small: Sa
     assert not (small.folder / archive).exists()
 
 
+@needs("rustc")
+@needs("g++")
+def test_a_package_names_the_tools_that_made_what_is_in_it_and_no_others(small: Sandbox) -> None:
+    sconstruct = """\
+import tilewright.scons
+
+env = Environment(tools=["default", tilewright.scons.generate])
+relu, rust = env.TileLibrary("relu", "relu.cu"), env.TileLibrary("rust", "rust.rs")
+caller = env.TileProgram("caller.cubin", "caller.cu", libraries=[relu])
+env.TileBindings(relu)
+env.TilePackage("cuda", [relu, "LICENSE"], version="1.0")
+env.TilePackage("rust", [[rust]], version="1.0")
+env.TilePackage("whole", [relu, rust, caller], version="1.0")
+"""
+    small.write({"SConstruct": sconstruct, "rust.rs": RUST, "caller.cu": CALLER})
+    run = small.scons("arch=sm_120", "package")
+    assert run.code == 0, run
+    tools = {}
+    for name in ("cuda", "rust", "whole"):
+        archive = f"build/packages/tilelib_{name}-1.0.zip"
+        package = verify_package(small.read(archive), archive)
+        tools[name] = package.manifest.tools.keys() - {"tilewright", "assembler"}
+        bill = json.loads(package.files["sbom.spdx.json"])
+        made_by = {row["spdxElementId"] for row in bill["relationships"] if row["relationshipType"] == "BUILD_TOOL_OF"}
+        versions = {one["name"]: one["versionInfo"] for one in bill["packages"] if one["SPDXID"] in made_by}
+        assert {"tilewright": __version__, **versions} == package.manifest.tools
+    rust, program = {"rustc", "llvmlite", "nvvm", "libdevice"}, {"nvcc", "nvjitlink", "nvvm", "host-compiler"}
+    assert tools == {"cuda": {"nvrtc"}, "rust": rust, "whole": {"nvrtc"} | rust | program}
+    assert package.manifest.tools["rustc"].startswith("rustc 1.")
+    assert small.scons("arch=sm_120", "package").up_to_date()
+
+
 def test_dependencies_on_and_of_a_package_are_kept(small: Sandbox) -> None:
     small.edit("SConstruct", "env.TilePackage", "package = env.TilePackage")
     more = """
@@ -221,14 +291,29 @@ env.Install("installed", package)
             '["x.tilelib"]',
             "hint: give it what TileLibrary and TileBindings",
         ),
+        (
+            '[relu, env.TileBindings(relu), "LICENSE"]',
+            "[]",
+            "the package `relu` is given nothing to hold\n  hint: give it",
+        ),
+        (
+            '"LICENSE"]',
+            "3]",
+            "SConstruct:5: error: `3` is given to the package `relu`, and is no file\n  hint: give it",
+        ),
+        ('"LICENSE"]', "None]", "`None` is given to the package `relu`, and is no file"),
+        ('"LICENSE"]', 'Dir("build")]', "`build` is given to the package `relu`, and is no file"),
+        ('version="1.0"', 'version="1.0", formats=3', "`3` is no format of a package"),
+        ('version="1.0"', 'version="1.0", license="Acme"', "`Acme` is no SPDX licence expression"),
     ],
 )
 def test_a_wrong_package_is_refused_where_it_stands(small: Sandbox, old: str, new: str, words: str) -> None:
     small.edit("SConstruct", old, new)
-    run = small.scons("arch=sm_120", "package")
+    run = small.scons("arch=sm_120", "package", "-Q")
     assert run.code == 2
     assert words in run.err
     assert "Traceback" not in run.err
+    assert not (small.folder / "build").exists()
 
 
 def test_two_nodes_on_one_path_fail_the_package_and_leave_none(small: Sandbox) -> None:

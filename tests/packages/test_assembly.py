@@ -13,8 +13,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from spdx_tools.spdx.parser.jsonlikedict.json_like_dict_parser import JsonLikeDictParser
+from spdx_tools.spdx.validation.document_validator import validate_full_spdx_document
 
 from packages.conftest import TOOLS
+from packages.test_naming import LICENCES
 from tilewright import __version__
 from tilewright.packages.assembly import Artifact, write_package
 from tilewright.packages.error import PackageError
@@ -119,6 +122,17 @@ def test_the_bill_of_materials_is_spdx_and_lists_files_and_tools(package: Callab
     assert code == hashlib.sha1("".join(sha1).encode()).hexdigest()
     assert document["packages"][0]["licenseDeclared"] == "Apache-2.0"
     assert [each["versionInfo"] for each in document["packages"][1:]] == ["nvrtc 13.5.37"]
+
+
+@pytest.mark.parametrize("licence", ["", *LICENCES])
+def test_another_reader_of_spdx_finds_the_bill_of_materials_valid(artifacts: list[Artifact], licence: str) -> None:
+    named = {**TOOLS, "c-compiler": "cc (Debian 12.2.0-14) 12.2.0", "rustc": "rustc 1.95.0 (59807616e 2026-04-14)"}
+    spec = PackageSpec("three", "1.2.3-rc.1+5", licence=licence)
+    (archive,) = write_package(spec, artifacts, named).values()
+    document = JsonLikeDictParser().parse(json.loads(read_archive(archive, "x")[f"{spec.root}/sbom.spdx.json"]))
+    assert [message.validation_message for message in validate_full_spdx_document(document, "SPDX-2.3")] == []
+    made_by = {one.spdx_element_id for one in document.relationships if one.relationship_type.name == "BUILD_TOOL_OF"}
+    assert {one.name: one.version for one in document.packages if one.spdx_id in made_by} == named
 
 
 def test_two_files_on_one_path_are_refused_unless_they_are_the_same(artifacts: list[Artifact]) -> None:

@@ -62,6 +62,28 @@ def test_formats_are_checked_all_at_once() -> None:
     assert both.count("error: ") == 4
 
 
+LICENCES = ("MIT", "MIT OR Apache-2.0", "Apache-2.0 WITH LLVM-exception", "LicenseRef-Acme AND (MIT OR 0BSD)")
+
+
+@pytest.mark.parametrize("licence", LICENCES)
+def test_expressions_of_spdx_name_licences(licence: str) -> None:
+    check_spec(PackageSpec("relu", "1.0", licence=licence))
+
+
+@pytest.mark.parametrize(
+    ("licence", "words"),
+    [
+        ("Proprietary", "`Proprietary` is no SPDX licence expression\n  hint: such as Apache-2.0, "),
+        ("MIT OR", "is no SPDX licence expression"),
+        ("MIT AND (0BSD", "is no SPDX licence expression"),
+        ("Apache-2.0 WITH MIT", "is no SPDX licence expression"),
+        ("apache-2.0 or mit", "SPDX does not spell the licence `apache-2.0 or mit` so\n  hint: Apache-2.0 OR MIT"),
+    ],
+)
+def test_other_licences_are_refused(licence: str, words: str) -> None:
+    assert words in told(PackageSpec("relu", "1.0", licence=licence))
+
+
 @pytest.mark.parametrize(
     ("path", "fault"),
     [
@@ -90,7 +112,9 @@ def test_a_path_that_is_not_safe_everywhere_is_named(path: str, fault: str) -> N
 def test_two_files_cannot_share_a_path() -> None:
     assert list(path_problems(["a", "b/c", "b/d"])) == []
     assert list(path_problems(["a/b", "a/b"])) == ["the path 'a/b' is there twice"]
-    assert list(path_problems(["a/b", "A/b"])) == ["'a/b' and 'A/b' differ in case only"]
+    same = "are one file where neither case nor composition counts"
+    assert list(path_problems(["a/b", "A/b"])) == [f"'a/b' and 'A/b' {same}"]
+    assert list(path_problems(["\u00fc", "u\u0308"])) == [rf"'\xfc' and 'u\u0308' {same}"]
     assert list(path_problems(["a", "a/b"])) == ["'a' is a file and a folder"]
 
 

@@ -10,19 +10,18 @@ import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-from packages.conftest import TOOLS
+from needed_tools import needs
 from tilewright.cli import main
 from tilewright.packages import reading
 from tilewright.packages.archives import write_tar_gz, write_zip, zipped
-from tilewright.packages.assembly import Artifact, package_tree
+from tilewright.packages.assembly import Artifact
 from tilewright.packages.error import PackageError
 from tilewright.packages.manifest import read_manifest, record_of, write_manifest
-from tilewright.packages.naming import PackageSpec
 from tilewright.packages.reading import read_archive
 from tilewright.packages.verification import verify_package
 
@@ -37,14 +36,15 @@ def refusal(data: bytes, file: str = "p.zip") -> str:
     return str(refused.value)
 
 
-def forged(package: Make, **changes: bytes | None) -> bytes:
+def forged(package: Make, architectures: list[str] | None = None, **changes: bytes | None) -> bytes:
     """A zip whose files are changed, and whose manifest is mended to fit."""
     files = {path.removeprefix(f"{ROOT}/"): data for path, data in read_archive(package("zip"), "x").items()}
     manifest = read_manifest(files.pop("manifest.json"), "x")
     for path, data in changes.items():
         files.pop(path, None) if data is None else files.update({path: data})
-    manifest = type(manifest)(
-        **{name: getattr(manifest, name) for name in manifest.__struct_fields__ if name != "files"},
+    manifest = structs.replace(
+        manifest,
+        architectures=architectures or manifest.architectures,
         files={path: record_of(data) for path, data in files.items()},
     )
     return write_zip(
@@ -123,12 +123,56 @@ def test_contents_that_do_not_load_are_refused_although_their_digests_fit(
     assert "p.zip:share/tilelib/three.iface.tilebc: error:" in text
 
 
-def test_device_code_newer_than_its_folder_is_refused(artifacts: list[Artifact]) -> None:
-    older = replace(artifacts[0], path="lib/tilelib/sm_75/three.tilelib")
-    files = {each.path: each.data for each in [older, *artifacts[2:]]}
-    tree = package_tree(PackageSpec("three", "1.0"), files, TOOLS)
-    text = refusal(write_zip({f"{ROOT}/{path}": data for path, data in tree.items()}))
-    assert "the device code is LTOIR for compute_90, newer than sm_75" in text
+NEWER = "three.tilelib: error: the device code is LTOIR for compute_90, newer than sm_75"
+
+
+def test_device_code_newer_than_its_folder_is_refused(package: Make, artifacts: list[Artifact]) -> None:
+    moved = {f"lib/tilelib/{arch}/three.tilelib": None for arch in ("sm_90", "sm_120")}
+    older = {"lib/tilelib/sm_75/three.tilelib": artifacts[0].data}
+    assert f"p.zip:lib/tilelib/sm_75/{NEWER}" in refusal(forged(package, ["sm_75"], **moved, **older))
+
+
+@pytest.mark.parametrize(
+    ("arch", "spoilt", "words"),
+    [
+        ("sm_75", "", f"lib/tilelib/sm_75/{NEWER}\n  hint: build the library for sm_75, or pack it as one for sm_90\n"),
+        ("sm_90", "three.tilelib", "lib/tilelib/sm_90/three.tilelib: error: this is not a tile library"),
+        ("sm_90", "three.iface.tilebc", "the interface beside the library is not the one in it\n  hint: take library"),
+        ("sm_90", "three.tileexports.json", "share/tilelib/three.tileexports.json: error: "),
+    ],
+)
+def test_what_would_not_be_verified_is_not_packed(
+    capsys: pytest.CaptureFixture[str], artifacts: list[Artifact], tmp_path: Path, arch: str, spoilt: str, words: str
+) -> None:
+    for each in artifacts:
+        (tmp_path / Path(each.path).name).write_bytes(each.data)
+    if spoilt:
+        (tmp_path / spoilt).write_bytes(b"nonsense")
+    out = tmp_path / "out"
+    command = ("package", "three", "--version", "1.0", "--library", f"{arch}={tmp_path}/three.tilelib", "-o", str(out))
+    assert main(list(command)) == 1
+    assert words in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "tools"),
+    [
+        ("", {"assembler"}),
+        ("three.cu", {"assembler", "nvrtc"}),
+        pytest.param("three.rs", {"assembler", "rustc", "llvmlite", "nvvm", "libdevice"}, marks=needs("rustc")),
+    ],
+)
+def test_the_command_names_the_compilers_of_the_sources_that_it_is_told(
+    artifacts: list[Artifact], tmp_path: Path, source: str, tools: set[str]
+) -> None:
+    (tmp_path / "three.tilelib").write_bytes(artifacts[0].data)
+    (tmp_path / (source or "unused")).write_text("")
+    command = ["package", "three", "--version", "1.0", "--library", f"sm_90={tmp_path}/three.tilelib"]
+    command += ["--source", f"{tmp_path}/{source}"] if source else []
+    assert main([*command, "-o", str(tmp_path)]) == 0
+    archive = (tmp_path / "tilelib_three-1.0.zip").read_bytes()
+    assert verify_package(archive, "p.zip").manifest.tools.keys() == {"tilewright", *tools}
 
 
 def test_a_wheel_is_held_against_its_own_metadata(package: Make) -> None:
@@ -281,6 +325,18 @@ def test_the_command_verifies_and_unpacks_only_what_is_sound(
             ["relu", "--version", "1.0", "--library", "relu.tilelib"],
             "error: `--library relu.tilelib` names no architecture and file\n"
             "  hint: --library sm_120=build/relu.tilelib\n",
+        ),
+        (
+            ["relu", "--version", "one"],
+            "error: `one` is no version, neither of PEP 440 nor a semantic one\n  hint: such",
+        ),
+        (
+            ["relu", "--version", "1.0", "--format", "rpm"],
+            "error: `rpm` is no format of a package\n  hint: choose from",
+        ),
+        (
+            ["relu", "--version", "1.0", "--source", "absent.cu"],
+            "error: `--source absent.cu`: there is no such file\n",
         ),
         (["relu", "--version", "1.0", "--library", "sm_90=absent.tilelib"], "error: cannot read `absent.tilelib`"),
         (["relu", "--version", "1.0", "--library", "x=absent.tilelib"], "error:"),

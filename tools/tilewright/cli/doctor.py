@@ -17,15 +17,24 @@ VERB = Verb(
     "doctor",
     "Shows each part of the CUDA toolkit that would be used, its version and how it was found, and what is wrong.",
     "tilewright doctor --json",
-    (Option("--json", "print the report as JSON"),),
+    (
+        Option("--json", "print the report as JSON"),
+        Option("--nvcc", "print the path of the nvcc to run, and nothing else: for Make, CMake and Meson"),
+    ),
 )
 
 
 def run(options: Namespace) -> int:
-    """Print the report; 1 when it names a problem."""
+    """Print the report, 1 when it names a problem; or nvcc's path, ToolchainError when there is none."""
     from tilewright.toolchain.doctor import report
+    from tilewright.toolchain.shadow import shadow_root
     from tilewright.toolchain.toolkit import resolve
 
+    if options.nvcc:
+        toolkit = resolve(os.environ)
+        toolkit.require("nvcc")
+        print(shadow_root(toolkit) / "bin" / "nvcc")
+        return 0
     found = report(resolve(os.environ), others=(_rustc(), _clang()))
     print(found.json() if options.json else found.text(), end="")
     return 1 if found.problems else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +20,16 @@ VERB = Verb(
     "package",
     "Packs libraries into archives that other builds install. What `build` and `bindings` wrote beside a library goes "
     "in with it.",
-    "tilewright package relu --version 1.0 --library sm_120=build/sm_120/relu/relu.tilelib --add LICENSE",
+    "tilewright package relu --version 1.0 --library sm_120=build/relu.tilelib --source relu.cu --add LICENSE",
     (
         Option("--version", "version of the package; required", "VERSION"),
         Option("--library", "a library and its architecture; may be repeated", "ARCH=FILE", repeated=True),
+        Option(
+            "--source",
+            "a source that the libraries were built from here: the manifest names its compilers; may be repeated",
+            "FILE",
+            repeated=True,
+        ),
         Option("--add", "a licence text or any other file; may be repeated", "FILE", repeated=True),
         Option("--format", "zip, tar.gz or wheel; may be repeated; default: zip", "FORMAT", repeated=True),
         Option("--license", "SPDX expression of the licence", "EXPRESSION"),
@@ -41,15 +47,13 @@ def run(options: Namespace) -> int:
     from tilewright.library.publish import publish
     from tilewright.packages.assembly import write_package
     from tilewright.packages.naming import PackageSpec, check_spec
-    from tilewright.packages.tools import tools_of
-    from tilewright.toolchain.toolkit import resolve
 
     if options.version is None:
         raise UsageError([Problem("`tilewright package` needs a version", hint="--version 1.0")])
     spec = PackageSpec(options.file, options.version, tuple(options.format) or ("zip",), options.license or "")
     check_spec(spec)
     artifacts = list(_artifacts(options, spec))
-    tools = tools_of(resolve(os.environ))
+    tools = _tools(options.source, artifacts)
     folder = Path(options.output or ".")
     files = {folder / name: data for name, data in write_package(spec, artifacts, tools).items()}
     publish(files)
@@ -75,6 +79,31 @@ def _artifacts(options: Namespace, spec: PackageSpec) -> Iterator[Artifact]:
         if needs_architecture(file):
             raise UsageError([Problem(f"`{file}` is of one architecture", hint=f"--library sm_120={file}")])
         yield Artifact(path_of(Path(file).name, identifier=spec.identifier), read_file(Path(file)), file)
+
+
+def _tools(sources: Sequence[str], artifacts: Sequence[Artifact]) -> dict[str, str]:
+    """The tools that are here of those that pack such libraries, and that compile such sources."""
+    from importlib.metadata import version
+
+    from tilewright.library.provider.c_compiler import find_c_compiler
+    from tilewright.library.provider.identity import version_of
+    from tilewright.packages.contents import is_provider
+    from tilewright.packages.tools import C_COMPILER, FRONT_ENDS, LLVMLITE, RUSTC, tools_of
+    from tilewright.sources.languages import language_of
+    from tilewright.sources.rust.rustc import find_rustc
+    from tilewright.toolchain.toolkit import resolve
+
+    steps = ["library", *("provider" for each in artifacts if is_provider(each.data, each.path))]
+    for source in sources:
+        if not Path(source).exists():
+            raise UsageError([Problem(f"`--source {source}`: there is no such file")])
+        steps += FRONT_ENDS[language_of(Path(source), source).device]
+    others = {
+        RUSTC: lambda: find_rustc(os.environ, folder=Path.cwd()).identity.partition("\n")[0],
+        LLVMLITE: lambda: f"llvmlite {version('llvmlite')}",
+        C_COMPILER: lambda: version_of(find_c_compiler(os.environ)),
+    }
+    return tools_of(steps, resolve(os.environ), others)
 
 
 def _normal(arch: str) -> str:

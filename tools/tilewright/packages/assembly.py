@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from tilewright import __version__
-from tilewright.bytecode.module import dotted
-from tilewright.library.archive import read_library
-from tilewright.library.errors import LibraryError
 from tilewright.packages import sbom
 from tilewright.packages.archives import write_tar_gz, write_zip, zipped
 from tilewright.packages.build_systems import build_system_files
+from tilewright.packages.contents import bytecode_versions, content_problems, libraries_in
 from tilewright.packages.error import PackageError
-from tilewright.packages.layout import LIBRARIES
 from tilewright.packages.manifest import FILE, SCHEMA, Manifest, record_of, write_manifest
 from tilewright.packages.naming import PackageSpec, check_spec, path_problems
 from tilewright.packages.wheel import MODULE, module_of, wheel_files
-from tilewright.problem import Problem
+from tilewright.problem import Place, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +89,10 @@ def _by_path(artifacts: Iterable[Artifact]) -> dict[str, bytes]:
 def _libraries(spec: PackageSpec, files: Mapping[str, bytes]) -> tuple[list[str], list[str], str]:
     """The names of the libraries, their architectures and their bytecode version."""
     by_arch: dict[str, set[str]] = {}
-    versions: dict[str, str] = {}
-    problems: list[Problem] = []
-    for path, name, arch in libraries_in(files):
+    for _, name, arch in libraries_in(files):
         by_arch.setdefault(arch, set()).add(name)
-        try:
-            versions[path] = dotted(read_library(files[path], path).interface.version)
-        except LibraryError as error:
-            problems += error.problems
+    problems = [replace(problem, where=Place(path)) for path, problem in content_problems(files)]
+    versions = bytecode_versions(files)
     if not by_arch:
         problems.append(Problem(f"the package `{spec.name}` holds no tile library", hint="give it a TileLibrary"))
     names = sorted(set().union(*by_arch.values()))
@@ -116,14 +108,6 @@ def _libraries(spec: PackageSpec, files: Mapping[str, bytes]) -> tuple[list[str]
     if problems:
         raise PackageError(problems)
     return names, sorted(by_arch, key=_number), next(iter(versions.values()))
-
-
-def libraries_in(files: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Path, name and architecture of each library."""
-    for path in sorted(files):
-        pure = PurePosixPath(path)
-        if str(pure.parent.parent) == LIBRARIES and pure.suffix == ".tilelib":
-            yield path, pure.stem, pure.parent.name
 
 
 def _number(arch: str) -> tuple[int, str]:

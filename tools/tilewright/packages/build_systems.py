@@ -33,15 +33,31 @@ endif()
 
 set({name}_INCLUDE_DIR "${{_{name}_prefix}}/{headers}")
 {libraries}
+foreach(_{name}_library IN LISTS {name}_LIBRARIES)
+  if(NOT EXISTS "${{_{name}_library}}")
+    set({name}_FOUND FALSE)
+    set({name}_NOT_FOUND_MESSAGE "the package is incomplete: there is no ${{_{name}_library}}")
+    return()
+  endif()
+endforeach()
+
+# A library is read while CUDA is compiled, and no depfile names it: what is compiled with it is told its digest.
 if(NOT TARGET {name}::{name})
   add_library({name}::{name} INTERFACE IMPORTED)
   set_target_properties({name}::{name} PROPERTIES
     INTERFACE_INCLUDE_DIRECTORIES "${{{name}_INCLUDE_DIR}}"
     INTERFACE_COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:--enable-tile;--tile-preview=simt;-std=c++20>")
+  set(_{name}_digests)
   foreach(_{name}_library IN LISTS {name}_LIBRARIES)
     set_property(TARGET {name}::{name} APPEND PROPERTY
       INTERFACE_COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:-Xtileiras=-l=${{_{name}_library}}>")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${{_{name}_library}}")
+    file(SHA256 "${{_{name}_library}}" _{name}_digest)
+    string(APPEND _{name}_digests "${{_{name}_digest}}")
   endforeach()
+  string(SHA256 _{name}_digest "${{_{name}_digests}}")
+  set_property(TARGET {name}::{name} APPEND PROPERTY
+    INTERFACE_COMPILE_DEFINITIONS "$<$<COMPILE_LANGUAGE:CUDA>:{name}_SHA256=${{_{name}_digest}}>")
 endif()
 """
 

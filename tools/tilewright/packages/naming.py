@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.version import InvalidVersion, Version
 
 from tilewright.packages.error import PackageError
@@ -21,7 +23,6 @@ _SEMVER = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
 )
 _IN_A_FILE_NAME = re.compile(r"[0-9A-Za-z.+_-]+")
-_LICENCE = re.compile(r"[0-9A-Za-z.+() -]+")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _PATH_LIMIT = 240
 
@@ -77,10 +78,20 @@ def _spec_problems(spec: PackageSpec) -> Iterator[Problem]:
             yield Problem(f"`{format}` is no format of a package", hint=hint)
     if len(set(spec.formats)) != len(spec.formats):
         yield Problem(f"the package `{spec.name}` is to be made in one format twice: {', '.join(spec.formats)}")
-    if spec.licence and not _LICENCE.fullmatch(spec.licence):
-        yield Problem(
-            f"`{spec.licence}` is no SPDX licence expression", hint="such as Apache-2.0, or MIT OR Apache-2.0"
-        )
+    if spec.licence:
+        yield from _licence_problems(spec.licence)
+
+
+def _licence_problems(licence: str) -> Iterator[Problem]:
+    """The expression must be one of SPDX, in the spelling of its list: PEP 639 and SPDX readers compare the text."""
+    try:
+        canonical = canonicalize_license_expression(licence)
+    except InvalidLicenseExpression:
+        what = f"`{licence}` is no SPDX licence expression"
+        yield Problem(what, hint="such as Apache-2.0, MIT OR Apache-2.0, or LicenseRef-Proprietary")
+        return
+    if canonical != licence:
+        yield Problem(f"SPDX does not spell the licence `{licence}` so", hint=canonical)
 
 
 def _version_problems(spec: PackageSpec) -> Iterator[Problem]:
@@ -108,11 +119,10 @@ def path_problems(paths: Iterable[str]) -> Iterator[str]:
         if fault := _path_fault(path):
             yield f"the path {path!r} {fault}"
             continue
-        if (folded := path.casefold()) in seen:
+        if (folded := unicodedata.normalize("NFC", path.casefold())) in seen:
             first = seen[folded]
-            yield (
-                f"the path {path!r} is there twice" if first == path else f"{first!r} and {path!r} differ in case only"
-            )
+            same = f"{first!a} and {path!a} are one file where neither case nor composition counts"
+            yield f"the path {path!r} is there twice" if first == path else same
         seen.setdefault(folded, path)
     folders = {"/".join(parts[:end]) for parts in (path.split("/") for path in seen) for end in range(1, len(parts))}
     yield from (f"{seen[path]!r} is a file and a folder" for path in sorted(folders & seen.keys()))

@@ -7,9 +7,11 @@ import json
 import re
 from collections.abc import Mapping
 
+from tilewright.packages.layout import LICENCES
 from tilewright.packages.naming import PackageSpec
 
 FILE = "sbom.spdx.json"
+_OWN_LICENCE = re.compile(r"LicenseRef-[0-9A-Za-z.-]+")
 _CREATED = "1980-01-01T00:00:00Z"  # that of every file in the package: equal contents give equal documents
 
 
@@ -18,6 +20,10 @@ def write_sbom(spec: PackageSpec, files: Mapping[str, bytes], tools: Mapping[str
     sums = {path: hashlib.sha1(data, usedforsecurity=False).hexdigest() for path, data in files.items()}
     verification = hashlib.sha1("".join(sorted(sums.values())).encode(), usedforsecurity=False).hexdigest()
     licence = spec.licence or "NOASSERTION"
+    own = [
+        {"licenseId": name, "extractedText": f"The text of {name}, where it is given, stands in {LICENCES}/."}
+        for name in sorted(set(_OWN_LICENCE.findall(licence)))
+    ]
     package = {
         "SPDXID": "SPDXRef-Package",
         "name": spec.identifier,
@@ -67,6 +73,7 @@ def write_sbom(spec: PackageSpec, files: Mapping[str, bytes], tools: Mapping[str
         "creationInfo": {"created": _CREATED, "creators": [f"Tool: tilewright-{maker}"]},
         "packages": [package, *made_by],
         "files": listed,
+        **({"hasExtractedLicensingInfos": own} if own else {}),
         "relationships": [
             {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}
             for one, kind, other in relations

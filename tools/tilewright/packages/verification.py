@@ -7,25 +7,14 @@ import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.parser import BytesParser
-from pathlib import PurePath
 
-from tilewright.bytecode.cursor import BytecodeError
-from tilewright.bytecode.module import dotted
-from tilewright.bytecode.reader import read_module
-from tilewright.exports.description import parse_description
-from tilewright.exports.rules import ExportError
-from tilewright.library.archive import LibraryContents, read_library
-from tilewright.library.errors import LibraryError
-from tilewright.packages.assembly import libraries_in
+from tilewright.packages.contents import bytecode_versions, content_problems, libraries_in
 from tilewright.packages.error import PackageError
-from tilewright.packages.layout import DESCRIPTIONS
 from tilewright.packages.manifest import FILE, Manifest, differences, read_manifest
 from tilewright.packages.naming import PackageSpec, check_spec
 from tilewright.packages.reading import read_archive
 from tilewright.packages.wheel import digest_of, dist_info
 from tilewright.problem import Place, Problem
-from tilewright.toolchain.architectures import ltoir_fits
-from tilewright.toolchain.error import ToolchainError
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,37 +118,9 @@ def _content_problems(package: Package, file: str) -> Iterator[Problem]:
     if wanted != {(name, arch) for _, name, arch in found}:
         listing = ", ".join(f"{name} for {arch}" for _, name, arch in found) or "none"
         yield Problem(f"the manifest names other libraries than are there: {listing}", Place(file, path=FILE))
-    for path, name, arch in found:
-        place = Place(file, path=path)
-        try:
-            library = read_library(files[path], PurePath(path).name)
-        except LibraryError as error:
-            yield from (Problem(problem.what, place) for problem in error.problems)
-            continue
-        for what in _library_faults(library, arch, made, files.get(f"{DESCRIPTIONS}/{name}.iface.tilebc")):
-            yield Problem(what, place)
-    for path, data in sorted(files.items()):
-        try:
-            if path.endswith(".tileexports.json"):
-                parse_description(data, path)
-            elif path.endswith(".tilebc"):
-                read_module(data, path)
-        except (ExportError, BytecodeError) as error:
-            yield from (Problem(problem.what, Place(file, path=path)) for problem in error.problems)
-
-
-def _library_faults(library: LibraryContents, arch: str, made: Manifest, interface: bytes | None) -> Iterator[str]:
-    yield from (problem.what for problem in library.mismatches())
-    version = dotted(library.interface.version)
-    if version != made.bytecode_version:
-        yield f"the library is of bytecode version {version}, the manifest says {made.bytecode_version}"
-    if interface is not None and interface != library.interface_data:
-        yield "the interface beside the library is not the one in it"
-    header = library.payload.ltoir
-    try:
-        fits = header is None or ltoir_fits(f"compute_{header.arch}", arch)
-    except ToolchainError:
-        yield f"its folder `{arch}` names no architecture"
-        return
-    if header and not fits:
-        yield f"the device code is LTOIR for compute_{header.arch}, newer than {arch}"
+    for path, problem in content_problems(files):
+        yield Problem(problem.what, Place(file, path=path))
+    for path, version in bytecode_versions(files).items():
+        if version != made.bytecode_version:
+            what = f"the library is of bytecode version {version}, the manifest says {made.bytecode_version}"
+            yield Problem(what, Place(file, path=path))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import UserList
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from SCons.Action import Action
 from SCons.Builder import Builder, BuilderBase
 from SCons.Environment import Base as Env
+from SCons.Node import Node
 from SCons.Node.FS import File
 
 from tilewright.packages.layout import needs_architecture, path_of
@@ -16,6 +18,7 @@ from tilewright.problem import Problem
 from tilewright.scons import guard, run_mode, tilelib, unavailable
 from tilewright.scons.artifacts import PerArchitecture, TileLibrary
 from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
+from tilewright.scons.package_tools import tools_behind
 from tilewright.scons.placement import Placement
 from tilewright.scons.session import message
 from tilewright.scons.signatures import sign
@@ -41,23 +44,26 @@ def tile_package(
     from tilewright.packages.naming import PackageSpec, check_spec
 
     with reading_stops_cleanly():
-        formats = formats.split(",") if isinstance(formats, str) else formats
-        spec = PackageSpec(str(name), str(version), tuple(str(format) for format in formats), str(license))
+        listed = formats.split(",") if isinstance(formats, str) else _flat(formats)
+        spec = PackageSpec(str(name), str(version), tuple(map(str, listed)), str(license))
         check_spec(spec)
         place = Placement(env, spec.identifier, suffix="")
-        given = list(nodes) if type(nodes) in (list, tuple) else [nodes]
+        given = _flat(nodes)
         libraries = [each for each in given if isinstance(each, TileLibrary)]
         if run_mode.helping() or any(not library.parts for library in libraries):
             stand_ins = [node for library in libraries for node in library]
             if not run_mode.cleaning():
                 env.Alias(ALIAS, stand_ins)
                 return stand_ins
+        if not given:
+            raise BuildScriptError.of(f"the package `{spec.name}` is given nothing to hold", "give it a TileLibrary")
         members = _members(env, spec, given)
         sources = [node for _, node in members]
         folder = place.folder(FOLDER)
         targets = [folder.File(spec.file_name(format)) for format in spec.formats]
         sign(env, "TILELIB_PACKAGE_SIG")
-        made = builder()(env, targets, sources, **{SPEC: _described(spec, [path for path, _ in members])})
+        tools = {} if run_mode.cleaning() else tools_behind(env, sources)
+        made = builder()(env, targets, sources, **{SPEC: _described(spec, [path for path, _ in members], tools)})
         env.Alias(ALIAS, made)
         if not run_mode.cleaning():
             for node in made:
@@ -65,6 +71,12 @@ def tile_package(
             if why := _obstacle(sources):
                 unavailable.leave_out(env, made, f"the package {spec.name}", why)
         return made
+
+
+def _flat(given: Any) -> list[Any]:
+    """What is given, lists within lists laid out; what our methods return is one thing each."""
+    is_list = type(given) in (list, tuple) or isinstance(given, UserList)  # the latter is what builders return
+    return [one for each in given for one in _flat(each)] if is_list else [given]
 
 
 def _members(env: Env, spec: PackageSpec, given: list[Any]) -> list[tuple[str, File]]:
@@ -78,7 +90,7 @@ def _members(env: Env, spec: PackageSpec, given: list[Any]) -> list[tuple[str, F
         elif isinstance(each, PerArchitecture):
             members += [(_path(spec, node, arch), node) for arch, nodes in each.parts.items() for node in nodes]
         else:
-            for node in env.arg2nodes(each, env.File):
+            for node in _files(env, spec, each):
                 if needs_architecture(node.name):
                     what = f"`{node}` is given to the package `{spec.name}` as a file, which tells no architecture"
                     raise BuildScriptError.of(what, "give it what TileLibrary and TileBindings return")
@@ -86,11 +98,20 @@ def _members(env: Env, spec: PackageSpec, given: list[Any]) -> list[tuple[str, F
     return members
 
 
+def _files(env: Env, spec: PackageSpec, given: Any) -> list[File]:
+    nodes: list[Any] = env.arg2nodes(given, env.File) if isinstance(given, (str, Node)) else []
+    files = [node.disambiguate() for node in nodes]
+    if not files or not all(isinstance(node, File) for node in files):
+        what = f"`{given}` is given to the package `{spec.name}`, and is no file"
+        raise BuildScriptError.of(what, "give it a TileLibrary, what TileBindings returns, and files by name")
+    return files
+
+
 def _path(spec: PackageSpec, node: File, arch: str) -> str:
     return path_of(node.name.removesuffix(".skipped"), arch, identifier=spec.identifier)
 
 
-def _described(spec: PackageSpec, paths: list[str]) -> str:
+def _described(spec: PackageSpec, paths: list[str], tools: dict[str, str]) -> str:
     """All that a package is besides the contents of its sources, as one text to sign."""
     record = {
         "name": spec.name,
@@ -98,6 +119,7 @@ def _described(spec: PackageSpec, paths: list[str]) -> str:
         "formats": spec.formats,
         "licence": spec.licence,
         "paths": paths,
+        "tools": tools,
     }
     return json.dumps(record)
 
@@ -124,7 +146,7 @@ def write_archives(target: list[File], source: list[File], env: Env) -> None:
             Artifact(path, Path(node.abspath).read_bytes(), str(node))
             for path, node in zip(record["paths"], source, strict=True)
         ]
-        files = write_package(spec, artifacts, dict(json.loads(env["TILELIB_PACKAGE_SIG"])["tools"]))
+        files = write_package(spec, artifacts, record["tools"])
         publish({Path(node.abspath): files[node.name] for node in target})
 
 

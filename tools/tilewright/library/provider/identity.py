@@ -22,10 +22,12 @@ def provider_identity(compiler: CCompiler) -> str:
     folder = Path(__file__).parent
     for path in sorted([*folder.glob("*.py"), *folder.glob("runtime/*.[ch]")]):
         digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return f"provider {digest.hexdigest()[:16]}, {_version(compiler)}, {' '.join(OPTIONS)}"
+    options = " ".join([*compiler.command[1:], *OPTIONS])
+    return f"provider {digest.hexdigest()[:16]}, {version_of(compiler)}, {options}"
 
 
-def _version(compiler: CCompiler) -> str:
+def version_of(compiler: CCompiler) -> str:
+    """The first line of a compiler's `--version`, its command where it gives none."""
     command = [*compiler.command, "--version"]
     try:
         done = run_to_end(command, environment={**os.environ, "LC_ALL": "C"}, limit=_VERSION_LIMIT)
