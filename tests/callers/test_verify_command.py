@@ -91,11 +91,11 @@ def test_without_a_gpu_it_is_skipped(project: Path, run: Run) -> None:
 
 @without_gpu
 def test_a_bundle_is_written_for_another_machine(project: Path, run: Run) -> None:
-    outcome = run("verify", "relu.tileexports.json", "--arch", "sm_90", "-o", "bundle", "--seed", "5")
+    outcome = run("verify", "relu.tileexports.json", "--arch", "sm_90", "-o", "bundle.zip", "--seed", "5")
     assert outcome.out.startswith("skipping: no CUDA device")
-    assert (project / "bundle" / "manifest.json").is_file()
-    assert run("verify", "bundle").out.startswith("skipping: no CUDA device")
-    emulated = run("verify", "bundle", "--emulate", "--json")
+    assert (project / "bundle.zip").is_file()
+    assert run("verify", "bundle.zip").out.startswith("skipping: no CUDA device")
+    emulated = run("verify", "bundle.zip", "--emulate", "--json")
     record = json.loads(emulated.out)
     assert (emulated.code, record["passed"], record["total"], record["arch"]) == (0, 3, 3, "sm_90")
     assert record["manifest_sha256"]
@@ -104,12 +104,12 @@ def test_a_bundle_is_written_for_another_machine(project: Path, run: Run) -> Non
 
 @without_gpu
 def test_the_runner_works_where_the_tools_are_not_installed(project: Path, run: Run) -> None:
-    run("verify", "relu.tileexports.json", "--arch", "sm_90", "-o", "bundle")
+    run("verify", "relu.tileexports.json", "--arch", "sm_90", "-o", "bundle.zip")
     script = (
         "import sys\n"
         "for name in ('msgspec', 'jinja2', 'llvmlite', 'tree_sitter', 'SCons'): sys.modules[name] = None\n"
         "from tilewright.cli import main\n"
-        "sys.exit(main(['verify', 'bundle']))\n"
+        "sys.exit(main(['verify', 'bundle.zip']))\n"
     )
     environment = {**os.environ, "PYTHONPATH": TOOLS}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
@@ -145,7 +145,7 @@ def test_a_source_of_other_exports_is_refused(project: Path, run: Run) -> None:
 
 def test_without_a_source_every_export_needs_a_reference(project: Path, run: Run) -> None:
     (project / "relu.device.cu").unlink()
-    outcome = run("verify", "relu.tileexports.json", "--arch", "sm_90", "-o", "bundle")
+    outcome = run("verify", "relu.tileexports.json", "--arch", "sm_90", "-o", "bundle.zip")
     assert outcome.code == 1
     assert "`relu`: nothing gives its expected values: the source of the device code is not known" in outcome.err
     (project / "references.py").write_text(
@@ -191,7 +191,12 @@ def test_references_that_do_not_run(project: Path, run: Run) -> None:
         (("verify", "relu.tileexports.json", "--emulate", "--seed", "x"), "error: `x` is no seed\n"),
         (("probe", "relu.ltoir"), "error: `tilewright probe` needs a description: --exports FILE\n"),
         (
-            ("verify", ".", "--seed", "1"),
+            ("verify", "gone.zip"),
+            "gone.zip: error: no verification bundle: No such file or directory\n",
+        ),
+        (("verify", "."), "error: `.` is neither a verification bundle nor a description\n"),
+        (
+            ("verify", "b.zip", "--seed", "1"),
             "error: a bundle is run as it is: --seed can be given with a description only\n",
         ),
     ],

@@ -103,6 +103,8 @@ _STEPS = (
     ("capture", re.compile(r"Capturing ")),
     ("shader", re.compile(r"Compiling tile shader ")),
     ("check", re.compile(r"Checking ")),
+    ("air", re.compile(r"Compiling MSL ")),
+    ("metallib", re.compile(r"Making Metal library ")),
 )
 
 

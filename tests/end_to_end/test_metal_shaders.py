@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from end_to_end.sandbox import Sandbox
+from end_to_end.sandbox import TOOLS, Sandbox
 from end_to_end.test_shows import checkout
 from end_to_end.test_tile_shaders import COMPILED, EXAMPLES, FILES, SCONSTRUCT
 from needed_tools import REQUIRE_ALL
@@ -44,7 +45,12 @@ def test_the_examples_become_msl_without_an_architecture_each_in_its_form(tmp_pa
     assert one.scons("backends=metal", "-j2", "examples/shaders").rebuilt("capture", "shader")
     assert one.scons("backends=metal", "examples/shaders").up_to_date()
     made = one.tree("build", "metal", "examples", "shaders")
-    assert made.keys() == {name + suffix for name in EXAMPLES for suffix in (".metal", ".json")}
+    records = {"shaders.metallib.json": "3.0", "native_shaders.metallib.json": "4.0"}
+    assert made.keys() == {name + suffix for name in EXAMPLES for suffix in (".metal", ".json")} | records.keys()
+    for name, language in records.items():
+        record = json.loads(made[name])
+        assert record["metallib"] == "skipped"
+        assert {source["language"] for source in record["sources"]} == {language}
     assert {name: json.loads(made[f"{name}.json"])["form"] for name in EXAMPLES} == FORMS
     for name in EXAMPLES:
         assert f"kernel void {json.loads(made[f'{name}.json'])['entry']}(" in made[f"{name}.metal"].decode()
@@ -123,6 +129,85 @@ def test_each_shader_is_checked_although_one_computes_something_else(shader: San
     assert "right [MSL, CPU-emulated, plain]: pass" in run.out
     assert "metal/scale.check.json" not in shader.tree("build")
     assert shader.scons("check-metal").steps == ["check"], "what passed is up to date"
+
+
+@pytest.mark.usefixtures("clang")
+def test_a_script_sets_the_tolerance_of_a_check_and_may_ask_for_its_report(shader: Sandbox) -> None:
+    shader.write({"SConstruct": SCONSTRUCT + "report = env.TileShaderCheck(shader, tolerance=1e-3)\n"})
+    shader.edit("kernel.py", "* 2.0", "* 0.1")
+    run = shader.scons("backends=metal", "build/metal/scale.check.json")
+    assert run.rebuilt("capture", "shader", "check"), "by name, without the alias"
+    assert ", tolerance 0.001" in run.out
+    assert json.loads(shader.read("build/metal/scale.check.json"))["tolerance"] == 1e-3
+    assert shader.scons("check-metal").up_to_date(), "one check a shader"
+    shader.edit("SConstruct", "1e-3", "1e-30")
+    assert shader.scons("backends=metal").up_to_date(), "the default targets are without it"
+    run = shader.scons("check-metal")
+    assert run.steps == ["check"]
+    assert "is wrong: wrong result in `y`" in run.err
+    without = {"TILEWRIGHT_CLANG": "no-such-clang"}
+    assert shader.scons("backends=metal", **without).up_to_date()
+    named = shader.scons("backends=metal", "build/metal/scale.check.json", **without)
+    assert "cannot be made here" in named.err
+    assert "the MSL check needs clang 16 or newer" in named.err
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("shader, tolerance=0", "`tolerance=0` is no number between 0 and 1"),
+        ("shader, tolerance=True", "`tolerance=True` is no number"),
+        ('"scale"', "`TileShaderCheck` is given str, and checks a shader"),
+        ("shader); env.TileShaderCheck(shader", "the check of `scale` is declared twice"),
+    ],
+)
+def test_a_wrong_check_is_said_at_its_line(shader: Sandbox, call: str, words: str) -> None:
+    shader.write({"SConstruct": SCONSTRUCT + f"env.TileShaderCheck({call})\n"})
+    run = shader.scons("backends=metal")
+    assert run.code == 2
+    assert "SConstruct:6: error: " + words in run.err
+
+
+@pytest.mark.usefixtures("clang")
+def test_an_edit_of_the_check_checks_again_and_writes_no_msl(shader: Sandbox) -> None:
+    tools = shader.folder / "tools"
+    shutil.copytree(TOOLS, tools, ignore=shutil.ignore_patterns("__pycache__"))
+    shader.environ["PYTHONPATH"] = str(tools)
+    assert shader.scons("check-metal").rebuilt("capture", "shader", "check")
+    shader.edit("tools/tilewright/lowering/metal/check/comparison.py", "SENTINEL = 17", "SENTINEL = 23")
+    assert shader.scons("check-metal").rebuilt("check")
+    shader.edit("tools/tilewright/lowering/metal/offline.py", "-O2", "-O3")
+    assert shader.scons("check-metal").up_to_date()
+    shader.edit("tools/tilewright/lowering/metal/writer.py", "from __future__", "# a comment\nfrom __future__")
+    assert shader.scons("backends=metal").rebuilt("shader")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "left"),
+    [
+        ((), set()),
+        (("arch=sm_90",), set()),
+        (("backends=metal",), {f"sm_90/{name}" for name in COMPILED}),
+        (("backends=cuda",), MSL | {"metal/scale.check.json"}),
+        (("check-metal",), {f"sm_90/{name}" for name in COMPILED}),
+    ],
+)
+def test_cleaning_removes_what_any_backend_made_or_what_the_named_ones_did(
+    shader: Sandbox, arguments: tuple[str, ...], left: set[str]
+) -> None:
+    assert shader.scons("backends=cuda,metal", "arch=sm_90").code == 0
+    shader.write({"build/metal/scale.check.json": "{}"})
+    assert shader.scons("-c", *arguments, TILEWRIGHT_CLANG="no-such-clang").code == 0
+    assert shader.tree("build").keys() == left
+
+
+def test_cleaning_reads_a_script_that_names_parts_which_are_not_there(shader: Sandbox) -> None:
+    shader.write({"SConstruct": SCONSTRUCT + 'env.Install("out", shader["sm_90"])\n'})
+    assert shader.scons("-c").code == 0
+    assert shader.scons("arch=sm_90", ".").code == 0
+    assert shader.tree("out").keys() == COMPILED
+    assert shader.scons("-c", ".").code == 0
+    assert shader.tree("build") == shader.tree("out") == {}
 
 
 def test_without_clang_one_line_says_that_the_check_is_skipped(shader: Sandbox) -> None:

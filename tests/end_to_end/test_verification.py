@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,7 +31,7 @@ pub fn relu(x: f32) -> f32 {
     if x > 0.0 { x } else { 0.0 }
 }
 """
-BUNDLE = "build/sm_90/relu.verify"
+BUNDLE = "build/sm_90/relu.verify.zip"
 NO_DEVICE = {"CUDA_VISIBLE_DEVICES": ""}
 
 
@@ -49,8 +50,9 @@ def test_every_export_passes_on_the_cpu_and_is_skipped_without_a_gpu(verified: S
     assert run.steps == ["verification"]
     assert run.out.count("skipping: no CUDA device") == 1
     assert b"relu_impl" in verified.read("build/sm_90/relu.mock_caller.cu")
-    manifest = json.loads(verified.read(f"{BUNDLE}/manifest.json"))
-    assert manifest["sha256"].keys() <= verified.tree(BUNDLE).keys()
+    with zipfile.ZipFile(verified.folder / BUNDLE) as archive:
+        manifest = json.loads(archive.read("manifest.json"))
+        assert {"manifest.json", *manifest["sha256"]} == set(archive.namelist())
 
     emulated = verified.scons("arch=sm_90", "verify-emulate")
     assert emulated.code == 0, emulated
@@ -63,9 +65,9 @@ def test_every_export_passes_on_the_cpu_and_is_skipped_without_a_gpu(verified: S
     assert shown.code == 0
     assert shown.out in emulated.out, "the command says the same"
 
-    (verified.folder / BUNDLE / "tiles" / "relu.x.before.bin").unlink()
+    (verified.folder / BUNDLE).write_bytes(verified.read(BUNDLE)[:-1])
     again = verified.scons("arch=sm_90", "verify-emulate")
-    assert again.steps == ["verification"], "a bundle that lacks a file is made again"
+    assert again.steps == ["verification"], "a damaged bundle is made again"
     assert again.code == 0
     assert verified.scons("arch=sm_90", "-c").code == 0
     assert verified.tree("build") == {}
@@ -86,6 +88,53 @@ def test_a_library_that_is_wrong_fails_and_the_others_are_still_verified(verifie
     fixed = verified.scons("arch=sm_90", "verify-emulate")
     assert fixed.steps == ["verification"]
     assert fixed.code == 0
+
+
+@needs("g++")
+def test_what_a_reference_reads_counts(verified: Sandbox) -> None:
+    """A module that it imports makes the bundle again; a file that nothing names is refused, as is a hidden import."""
+    verified.edit("SConstruct", "TileMockCaller(relu)", 'TileMockCaller(relu, reference="expected.py")')
+    verified.write({"expected.py": "from factor import FACTOR\n\n\n" + DOUBLED.replace("2 *", "FACTOR *")})
+    verified.write({"factor.py": "FACTOR = 1\n"})
+    assert verified.scons("arch=sm_90", "verify-emulate").code == 0
+    verified.write({"factor.py": "FACTOR = 2\n"})
+    changed = verified.scons("arch=sm_90", "verify-emulate")
+    assert (changed.code, changed.steps) == (2, ["verification"])
+    assert "FAILURE: 0/1" in changed.errors[0]
+
+    verified.edit("expected.py", "from factor import FACTOR\n", 'FACTOR = int(open("factor.txt").read())\n')
+    verified.write({"factor.txt": "1"})
+    hidden = verified.scons("arch=sm_90", "verify-emulate")
+    assert hidden.code == 2
+    assert (
+        "expected.py: error: it read `factor.txt`, of which the build knows nothing [hidden-dependency]" in hidden.err
+    )
+    assert 'env.Depends(mock, "factor.txt")' in hidden.err
+    verified.write({"SConstruct": verified.read("SConstruct").decode() + 'env.Depends(mock, "factor.txt")\n'})
+    assert verified.scons("arch=sm_90", "verify-emulate").code == 0
+
+    verified.edit("expected.py", 'FACTOR = int(open("factor.txt").read())', "import importlib")
+    verified.edit("expected.py", "FACTOR *", 'importlib.import_module("factor").FACTOR *')
+    assert "it read `factor.py`, of which" in verified.scons("arch=sm_90", "verify-emulate").err
+
+
+@needs("g++")
+def test_two_references_get_each_the_module_beside_it(verified: Sandbox) -> None:
+    folders = ("one", "two")
+    calls = [
+        f'env.TileMockCaller(env.TileLibrary("{name}", "relu.cu"), reference="{name}/expected.py")' for name in folders
+    ]
+    verified.write({"SConstruct": SCONSTRUCT.partition("relu = ")[0] + "\n".join(calls) + "\n"})
+    for name, factor in zip(folders, (1, 2), strict=True):
+        reference = "from factor import FACTOR\n\n\n" + DOUBLED.replace("2 *", "FACTOR *")
+        verified.write({f"{name}/expected.py": reference, f"{name}/factor.py": f"FACTOR = {factor}\n"})
+    run = verified.scons("arch=sm_90", "verify-emulate")
+    assert run.out.count("SUCCESS: 1/1") == 1
+    assert len(run.errors) == 1
+    assert "two.verify.zip] FAILURE: 0/1 tile exports verified" in run.errors[0].replace(
+        "verify-emulate:build/sm_90/", ""
+    )
+    assert not list(verified.folder.rglob("__pycache__"))
 
 
 @needs("rustc")

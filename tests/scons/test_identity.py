@@ -17,6 +17,7 @@ from tilewright.scons.signatures import (
     link_identity,
     ltoir_identity,
     metal_check_identity,
+    metal_library_identity,
     mock_identity,
     program_identity,
     shader_cuda_identity,
@@ -38,6 +39,7 @@ ALL = (
     shader_cuda_identity,
     shader_metal_identity,
     metal_check_identity,
+    metal_library_identity,
 )
 
 

@@ -42,6 +42,24 @@ def test_an_architecture_list_may_be_a_list() -> None:
     assert read_settings({"arch": ["sm_90", "sm_120"]}).arch == "sm_90,sm_120"
 
 
+def test_a_command_is_split_as_a_shell_does_and_a_list_is_its_words() -> None:
+    assert read_settings({"launcher": " run 'a b'  -x "}).launcher == "run 'a b' -x"
+    assert read_settings({"launcher": ["run", "a b"]}).launcher == "run 'a b'"
+    assert read_settings({"launcher": ""}, {"launcher": "run"}).launcher == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [("run 'a", "`launcher=run 'a` is no command line: no closing quotation"), (" ", "`launcher= ` names no command")],
+)
+def test_a_command_that_does_not_end_or_is_blank_is_refused(text: str, what: str) -> None:
+    with pytest.raises(BuildScriptError) as caught:
+        read_settings({"launcher": text})
+    (problem,) = caught.value.problems
+    assert problem.what == what
+    assert "launcher" in problem.hint
+
+
 def test_the_command_line_wins_over_the_script_and_a_prefixed_name_over_all() -> None:
     assert read_settings({"arch": "sm_120"}, {"arch": "sm_90"}).arch == "sm_120"
     assert read_settings({"arch": "x86_64"}, {"tilelib_arch": "sm_90"}).arch == "sm_90"

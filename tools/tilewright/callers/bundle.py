@@ -1,17 +1,20 @@
-"""The verification bundle: a folder with all that one library's check needs on another machine.
+"""The verification bundle: one file with all that a library's check needs on another machine.
 
-`manifest.json` names the exports, their kernels and tiles, how the expected values were made, and the SHA-256 of every
-other file.  Tiles are raw little-endian elements, one case after the other.  Read without any parser but the standard
-library's and NumPy.
+It is a zip archive without compression.  `manifest.json` in it names the exports, their kernels and tiles, how the
+expected values were made, and the SHA-256 of every other member.  Tiles are raw little-endian elements, one case after
+the other.  Read without any parser but the standard library's and NumPy.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +25,12 @@ from tilewright.exports.elements import ElementType
 from tilewright.exports.model import Access, Sync
 from tilewright.problem import Place, Problem
 
+SUFFIX = ".verify.zip"
 MANIFEST = "manifest.json"
 SCHEMA_VERSION = 1
 _ELF_OF_CUDA = (b"\x7fELF", 190)
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+"""What reading a member of a damaged or encrypted archive raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +90,24 @@ class Bundle:
     digest: str = ""
 
 
+def write_bundle(bundle: Bundle) -> bytes:
+    """The file; equal bytes for equal bundles, on every machine."""
+    return archive_of(bundle_files(bundle))
+
+
+def archive_of(files: Mapping[str, bytes]) -> bytes:
+    """The archive of files by name, in their order, with nothing of the time or of this machine in it."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in files.items():
+            member = zipfile.ZipInfo(name)
+            member.create_system, member.external_attr = 3, 0o100644 << 16
+            archive.writestr(member, data)
+    return out.getvalue()
+
+
 def bundle_files(bundle: Bundle) -> dict[str, bytes]:
-    """The files of the folder by their POSIX path in it; equal bytes for equal bundles."""
+    """The members of the archive by name, the manifest first."""
     files: dict[str, bytes] = {f"{bundle.library}.cubin": bundle.cubin}
     checks = []
     for check in bundle.checks:
@@ -149,28 +171,40 @@ def _emulation_files(emulation: Emulation | None, files: dict[str, bytes]) -> di
     return record
 
 
-def read_bundle(folder: Path) -> Bundle:
+def read_bundle(path: Path) -> Bundle:
     """Reads a bundle back. `CallerError` names every file that is missing or is not the one the manifest names."""
-    place = Place(str(folder / MANIFEST))
+    place = Place(str(path))
     try:
-        data = (folder / MANIFEST).read_bytes()
+        with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+            data = archive.read(MANIFEST)
+            return _read(archive, data, place)
+    except OSError as error:
+        raise CallerError([Problem(f"no verification bundle: {error.strerror or error}", place)]) from None
+    except KeyError:
+        what = f"no verification bundle: there is no `{MANIFEST}` in it"
+        raise CallerError([Problem(what, place)]) from None
+    except _DAMAGE as error:
+        hint = "make the bundle again, or copy it again"
+        raise CallerError([Problem(f"no verification bundle, or a damaged one: {error}", place, hint)]) from None
+
+
+def _read(archive: zipfile.ZipFile, data: bytes, place: Place) -> Bundle:
+    try:
         manifest = json.loads(data)
         version = manifest["schema"]
-    except OSError as error:
-        raise CallerError([Problem(f"no verification bundle: {error.strerror}", place)]) from None
     except (ValueError, KeyError, TypeError):
         raise CallerError([Problem("the manifest is not that of a verification bundle", place)]) from None
     if version != SCHEMA_VERSION:
         what = f"the bundle has schema version {version}; this release reads version {SCHEMA_VERSION}"
         raise CallerError([Problem(what, place, hint="make the bundle again with this release")])
     try:
-        files = _checked_files(folder, manifest["sha256"])
+        files = _checked_files(archive, manifest["sha256"], place)
         bundle = _bundle(manifest, files, hashlib.sha256(data).hexdigest())
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CallerError([Problem(f"the manifest is broken: {type(error).__name__} {error}", place)]) from None
     if not is_cubin(bundle.cubin):
-        name = str(folder / manifest["cubin"])
-        raise CallerError([Problem("the cubin is corrupt: it is no ELF file for a CUDA device", Place(name))])
+        what = f"`{manifest['cubin']}` is corrupt: it is no ELF file for a CUDA device"
+        raise CallerError([Problem(what, place)])
     return bundle
 
 
@@ -187,23 +221,21 @@ def is_cubin(data: bytes) -> bool:
     return max(ends) <= len(data)
 
 
-def _checked_files(folder: Path, digests: Mapping[str, str]) -> dict[str, bytes]:
+def _checked_files(archive: zipfile.ZipFile, digests: Mapping[str, str], place: Place) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     problems = []
     for name, digest in digests.items():
-        path = PurePosixPath(name)
-        if path.is_absolute() or ".." in path.parts:
-            problems.append(Problem(f"the manifest names the file {name!r}, outside of the bundle", Place(str(folder))))
-            continue
-        where = Place(str(folder / name))
         try:
-            files[name] = (folder / name).read_bytes()
-        except OSError as error:
-            problems.append(Problem(f"a file of the bundle cannot be read: {error.strerror}", where))
+            files[name] = archive.read(name)
+        except KeyError:
+            problems.append(Problem(f"the bundle lacks `{name}`", place, hint="make the bundle again"))
+            continue
+        except _DAMAGE as error:
+            problems.append(Problem(f"`{name}` cannot be read: {error}", place, hint="make the bundle again"))
             continue
         if (found := hashlib.sha256(files[name]).hexdigest()) != digest:
-            what = f"the file was changed: its SHA-256 is {found}, the manifest says {digest}"
-            problems.append(Problem(what, where, hint="make the bundle again"))
+            what = f"`{name}` was changed: its SHA-256 is {found}, the manifest says {digest}"
+            problems.append(Problem(what, place, hint="make the bundle again"))
     if problems:
         raise CallerError(problems)
     return files

@@ -24,8 +24,13 @@ def caller_identity(toolkit: Toolkit) -> str:
 
 
 def bundle_identity(toolkit: Toolkit, compiler: str) -> str:
-    """For a bundle: the caller's, and the first line that the host's C++ compiler prints of its version."""
-    return f"{caller_identity(toolkit)}; {compiler_version(compiler) if compiler else 'no C++ compiler'}"
+    """For a bundle: the caller's, the first line that the host's C++ compiler prints of its version, and its options.
+
+    Options are the further words of `compiler`, as of `CXX="g++ -O2"`.
+    """
+    if not compiler:
+        return f"{caller_identity(toolkit)}; no C++ compiler"
+    return " ".join([f"{caller_identity(toolkit)};", compiler_version(compiler), *shlex.split(compiler)[1:]])
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import zipfile
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,8 +29,8 @@ DESCRIPTION = ".tileexports.json"
 VERB = Verb(
     "verify",
     "Runs every export of a library through its native ABI and compares each element with what is expected.\n"
-    "Takes a verification bundle (a folder), or a description LIB.tileexports.json, beside which it reads LIB.ltoir\n"
-    "and the source of the device code, LIB.device.cu or LIB.ll, with the user's headers that it includes.\n"
+    "Takes a verification bundle LIB.verify.zip, or a description LIB.tileexports.json, beside which it reads\n"
+    "LIB.ltoir and the source of the device code, LIB.device.cu or LIB.ll, with the user's headers that it includes.\n"
     "SCons writes that file; after `tilewright build`, name the user's own source: --source relu.cu.\n"
     "For Rust it reads the user's crate, too, which gives the expected values: the one that LIB.ll was made from.\n"
     "Without a GPU for the code it prints `skipping: <reason>` and exits 0.",
@@ -43,7 +44,7 @@ VERB = Verb(
         Option("--reference", "Python functions, one an export, that give the expected tiles", "FILE.py"),
         Option("--arch", "link for this architecture; default: that of the GPU, else that of the LTOIR", "ARCH"),
         Option("--seed", "seed of the random inputs; default: a fresh one, which the report names", "N"),
-        Option("--output", "write the verification bundle to this folder, too", "DIR", short="-o"),
+        Option("--output", "write the verification bundle to this file, too", "FILE", short="-o"),
     ),
     file="BUNDLE|LIB.tileexports.json",
 )
@@ -54,11 +55,12 @@ def run(options: Namespace) -> int:
     from tilewright.callers.runner import NoDevice
 
     path = Path(options.file)
-    if not path.name.endswith(DESCRIPTION) and not path.is_dir():
+    described = path.name.endswith(DESCRIPTION)
+    if not described and path.suffix != ".zip" and not zipfile.is_zipfile(path):
         what = f"`{path}` is neither a verification bundle nor a description"
-        raise UsageError([Problem(what, hint=f"name the folder of a bundle, or a LIB{DESCRIPTION}")])
+        raise UsageError([Problem(what, hint=f"name a LIB.verify.zip, or a LIB{DESCRIPTION}")])
     try:
-        report = _of_bundle(options) if path.is_dir() else _of_description(options)
+        report = _of_description(options) if described else _of_bundle(options)
     except NoDevice as reason:
         from tilewright.callers.report import skipped_json
 
@@ -90,7 +92,7 @@ def _of_bundle(options: Namespace) -> Report:
 
 
 def _of_description(options: Namespace) -> Report:
-    from tilewright.callers.bundle import bundle_files
+    from tilewright.callers.bundle import write_bundle
     from tilewright.callers.runner import NoDevice, ensure_device, run_bundle
     from tilewright.device.workers import Workers
     from tilewright.library.publish import publish
@@ -107,8 +109,7 @@ def _of_description(options: Namespace) -> Report:
     with Workers(1) as workers:
         bundle = _bundle(options, arch, toolkit, workers)
         if options.output:
-            folder = Path(options.output)
-            publish({folder / name: data for name, data in bundle_files(bundle).items()})
+            publish({Path(options.output): write_bundle(bundle)})
         if absent:
             raise absent
         return _emulated(bundle, workers, toolkit) if options.emulate else run_bundle(bundle)

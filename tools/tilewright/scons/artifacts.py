@@ -7,7 +7,11 @@ from typing import Any
 
 from SCons.Node.FS import File
 
+from tilewright.scons import run_mode
 from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
+
+METAL = "metal"
+"""The backend, and its folder below the build folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class PerArchitecture(list[File]):
         if not isinstance(key, str):
             return super().__getitem__(key)
         with reading_stops_cleanly():
+            if run_mode.cleaning():
+                return self.parts.get(key, [])
             if self.parts and key not in self.parts:
                 what = f"`{self.name}` is not built for `{key}`"
                 raise BuildScriptError.of(what, f"this run builds it for {', '.join(self.parts)}")
@@ -93,3 +99,28 @@ class TileShader(PerArchitecture):
     def __init__(self, name: str, parts: dict[str, list[File]], text: list[File], stand_in: list[File]) -> None:
         super().__init__(name, parts, stand_in)
         self.text = text or stand_in
+
+
+@dataclass(frozen=True, slots=True)
+class Msl:
+    """What a shader's `.metal` was made from, the value of its tag `MSL`: `options` are JSON, `description` its own."""
+
+    shader: str
+    text: File
+    options: str
+    description: File
+
+
+MSL = "tilelib_msl"
+
+
+class MetalLibrary(PerArchitecture):
+    """The nodes of a library of MSL, which `parts` has under `metal`: `library` the `.metallib`, `record` its JSON.
+
+    Where it is skipped there is the record alone, and `library` is empty. `airs` are the compiled sources.
+    """
+
+    def __init__(self, name: str, library: list[File], record: list[File], airs: list[File]) -> None:
+        made = [*library, *record]
+        super().__init__(name, {METAL: made} if made else {}, [])
+        self.library, self.record, self.airs = library, record, airs

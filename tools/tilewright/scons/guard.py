@@ -11,6 +11,7 @@ import contextlib
 import functools
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -20,7 +21,7 @@ from SCons.Node.FS import Dir, File
 from tilewright.scons.progress import say
 from tilewright.scons.run_mode import only_looking
 
-_STAGE = re.compile(r"\.tilewright-[0-9a-f]+\.stage")
+_STAGE = re.compile(r"\.tilewright-[0-9a-f]+\.stage|\..+\.launched")
 STAGE_SECONDS = 60
 
 WHOLE = "tilelib_whole"
@@ -67,7 +68,10 @@ def discard(folder: Dir, name: str) -> None:
 
 @functools.cache
 def _sweep(folder: str) -> None:
-    """Removes what a killed run had staged there, once a folder; a stage in use is never this old."""
+    """Removes what a killed run had staged there, once a folder; a stage in use is never this old.
+
+    What a launched step makes lies in a folder; none is in use while scripts are read, as the tree is locked.
+    """
     if not os.path.isdir(folder):
         _remove_again_if_empty(folder)
         return
@@ -76,7 +80,8 @@ def _sweep(folder: str) -> None:
     for entry in dead:
         with contextlib.suppress(OSError):
             if time.time() - entry.stat().st_mtime > STAGE_SECONDS:
-                os.unlink(entry.path)
+                remove = shutil.rmtree if entry.is_dir(follow_symlinks=False) else os.unlink
+                remove(entry.path)
 
 
 def _remove_again_if_empty(folder: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from SCons.Action import Action
@@ -11,10 +10,10 @@ from SCons.Environment import Base as Env
 from SCons.Node.FS import File
 
 from tilewright.scons import guard, run_mode
-from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
-from tilewright.scons.pool import workers
+from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
 from tilewright.scons.session import message, session_of
 from tilewright.scons.signatures import sign
+from tilewright.scons.step import Made, Step, Surroundings, carry_out, step_of
 
 if TYPE_CHECKING:
     from tilewright.toolchain.toolkit import Toolkit
@@ -27,19 +26,27 @@ SIGNED = ("TILELIB_LINK_SIG", ARCH, OPTIONS)
 
 def link_device_code(target: list[File], source: list[File], env: Env) -> None:
     """Action: in a worker, which nvJitLink ends when it does not know the architecture."""
-    from tilewright.device.nvjitlink import link
-    from tilewright.library.publish import publish
+    carry_out(_step(target, source, env), target, env)
 
-    with one_clean_error(target[0]):
-        data = workers().run(
-            link,
-            [(str(node), Path(node.abspath).read_bytes()) for node in source],
-            arch=str(env[ARCH]),
-            nvjitlink=str(session_of(env).toolkit.require("nvjitlink").path),
-            options=_options(env),
-            ptx=target[0].name.endswith(PTX),
-        )
-        publish({Path(target[0].abspath): data})
+
+def _step(target: list[File], source: list[File], env: Env) -> Step:
+    options = {"arch": str(env[ARCH]), "options": _options(env)}
+    return step_of("link", target, source, env, signed=SIGNED, options=options)
+
+
+def make_linked(step: Step, here: Surroundings) -> Made:
+    """A cubin, or PTX, of all sources."""
+    from tilewright.device.nvjitlink import link
+
+    data = here.workers.run(
+        link,
+        [(name, here.path(name).read_bytes()) for name in step.sources],
+        arch=step.options["arch"],
+        nvjitlink=str(here.toolkit.require("nvjitlink").path),
+        options=tuple(step.options["options"]),
+        ptx=step.targets[0].endswith(PTX),
+    )
+    return Made((data,))
 
 
 def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[list[File], list[File]]:
@@ -61,10 +68,15 @@ def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[l
 
 
 def _check_architecture(arch: str, toolkit: Toolkit) -> None:
-    """nvJitLink ends its process for an architecture that it does not know; it knows those of its NVRTC."""
+    """nvJitLink ends its process for an architecture that it does not know; it knows those of its NVRTC.
+
+    Those that the assembler lists are among them, and it has been asked already: NVRTC is loaded for others only.
+    """
     from tilewright.toolchain.architectures import normalize, nvrtc_architectures
 
     name = normalize(arch)
+    if name in toolkit.architectures():
+        return
     choices = [f"sm_{number}" for number in nvrtc_architectures(toolkit)] if toolkit.nvrtc else [name]
     if name not in choices:
         raise BuildScriptError.of(f"{ARCH}={arch} is not known to nvJitLink", f"choose from: {', '.join(choices)}")
@@ -84,5 +96,5 @@ def _command(target: list[File], source: list[File], env: Env) -> str:
 
 def builder() -> BuilderBase:
     """The builder of this file."""
-    action = Action(link_device_code, message("Linking {target}", _command), varlist=SIGNED)
+    action = Action(link_device_code, message("Linking {target}", _command, _step), varlist=SIGNED)
     return Builder(action=action, emitter=declare_outputs, suffix=CUBIN)

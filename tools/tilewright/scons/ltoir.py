@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from SCons.Action import Action, ActionBase
 from SCons.Builder import Builder, BuilderBase
@@ -12,11 +12,11 @@ from SCons.Environment import Base as Env
 from SCons.Node.FS import File
 
 from tilewright.scons import guard, scanner
-from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
-from tilewright.scons.pool import workers
+from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
 from tilewright.scons.progress import say
-from tilewright.scons.session import include_path, message, session_of, top_of
+from tilewright.scons.session import message, session_of
 from tilewright.scons.signatures import sign
+from tilewright.scons.step import Made, Step, Surroundings, carry_out, folders_for, step_of
 from tilewright.scons.tile_exports import DESCRIPTION
 from tilewright.sources.languages import language_of_device_code
 
@@ -31,43 +31,49 @@ SIGNED = {".cu": ("TILELIB_LTOIR_SIG", ARCH, "TILELIB_INCLUDE_PATH"), ".ll": ("T
 
 def compile_device_code(target: list[File], source: list[File], env: Env) -> None:
     """Action: headers are taken in under logical names, so that no folder of this machine gets into the bytes."""
+    carry_out(_step(target, source, env), target, env)
+
+
+def _step(target: list[File], source: list[File], env: Env) -> Step:
+    signed = SIGNED[os.path.splitext(source[0].name)[1]]
+    options = {"arch": str(env[ARCH]), **module_options(source[0], env)}
+    return step_of("ltoir", target, source, env, signed=signed, options=options, more=[scanner.origin_of(source[0])])
+
+
+def module_options(device: File, env: Env) -> dict[str, Any]:
+    """What `device_module` needs to know of device code, as options of a step."""
+    return {"origin": scanner.logical(scanner.origin_of(device), env), "include": folders_for(env)}
+
+
+def make_code(step: Step, here: Surroundings) -> Made:
+    """LTOIR of device code and its description."""
     from tilewright.device.ltoir import make_ltoir
     from tilewright.exports.architectures import unserved
     from tilewright.exports.description import parse_description
     from tilewright.exports.rules import ExportError
-    from tilewright.library.publish import publish
 
-    with one_clean_error(target[0]):
-        description = Path(source[1].abspath)
-        module = device_module(source[0], env)
-        toolkit = session_of(env).toolkit
-        exports = parse_description(description.read_bytes(), str(source[1]))
-        if problems := unserved(exports, env[ARCH], known=toolkit.architectures()):
-            raise ExportError(problems)
-        data = make_ltoir(
-            module,
-            exports,
-            arch=env[ARCH],
-            toolkit=toolkit,
-            workers=workers(),
-            warn=say,
-        )
-        publish({Path(target[0].abspath): data})
+    device, description = step.sources
+    arch, toolkit = step.options["arch"], here.toolkit
+    module = device_module(device, step, here)
+    exports = parse_description(here.path(description).read_bytes(), description)
+    if problems := unserved(exports, arch, known=toolkit.architectures()):
+        raise ExportError(problems)
+    return Made((make_ltoir(module, exports, arch=arch, toolkit=toolkit, workers=here.workers, warn=say),))
 
 
-def device_module(device: File, env: Env) -> DeviceModule:
+def device_module(device: str, step: Step, here: Surroundings) -> DeviceModule:
     """What the device compiler gets, from the device code that `TileExports` wrote."""
     from tilewright.sources.front_end import translation_unit
     from tilewright.sources.text import read_text
 
-    path = Path(device.abspath)
+    path = here.path(device)
     return translation_unit(
-        language_of_device_code(path, str(device)),
-        read_text(path, str(device)),
-        origin=scanner.logical(scanner.origin_of(device), env),
-        root=top_of(env),
-        include_path=include_path(env),
-        toolkit_include=session_of(env).toolkit.include,
+        language_of_device_code(path, device),
+        read_text(path, device),
+        origin=step.options["origin"],
+        root=here.root,
+        include_path=here.paths(step.options["include"]),
+        toolkit_include=here.toolkit.include,
     )
 
 
@@ -101,7 +107,7 @@ def _command(target: list[File], source: list[File], env: Env) -> str:
 
 def builder() -> BuilderBase:
     """The builder of this file."""
-    line = message("Compiling device code of {target}", _command)
+    line = message("Compiling device code of {target}", _command, _step)
     actions = {suffix: Action(compile_device_code, line, varlist=signed) for suffix, signed in SIGNED.items()}
 
     def action_of(source: list[File], target: list[File], env: Env, for_signature: bool) -> ActionBase:

@@ -6,7 +6,6 @@ default: they need the C++ compiler of the host.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -21,11 +20,15 @@ from SCons.Node.FS import File
 from tilewright.scons import guard, run_mode, scanner, unavailable
 from tilewright.scons.artifacts import Artifacts, PerArchitecture, TileLibrary
 from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
+from tilewright.scons.ltoir import device_module, module_options
 from tilewright.scons.missing_arch import targets_on_command_line
 from tilewright.scons.pool import workers
 from tilewright.scons.progress import say
-from tilewright.scons.session import INCLUDE_PATH, include_path, message, session_of, top_of
+from tilewright.scons.session import INCLUDE_PATH, message, original, session_of
 from tilewright.scons.signatures import sign
+from tilewright.scons.step import Made, Step, Surroundings, carry_out, step_of
+from tilewright.scons.tile_shader import modules_of
+from tilewright.scons.watched_reads import WatchedReads
 from tilewright.sources.languages import language_of_device_code
 
 if TYPE_CHECKING:
@@ -45,22 +48,26 @@ ARCH = "TILELIB_MOCK_ARCH"
 SIGNED = {"cuda": ("TILELIB_MOCK_SIG", ARCH, INCLUDE_PATH), "nvvm": ("TILELIB_MOCK_SIG", "TILELIB_NATIVE_SIG", ARCH)}
 """What is signed, by the language of the device code."""
 
-BUNDLE, CALLER = ".verify", ".mock_caller.cu"
+BUNDLE, CALLER = ".verify.zip", ".mock_caller.cu"
 SEED = 1
 """Of the random inputs: equal libraries give equal bundles, while `tilewright verify` takes fresh ones."""
+
+ADVICE = (
+    'a module: `import` it by name\nanother file: env.Depends(mock, "{}"), where mock is what TileMockCaller returned'
+)
 
 _skips: set[str] = set()
 
 
 def tile_mock_caller(env: Env, library: Any = (), reference: Any = ()) -> PerArchitecture:
-    """The method of the environment. Its nodes: manifest and cubin of the bundle, and the source of the caller."""
+    """The method of the environment. Its nodes: the bundle, and the source of the caller."""
     with reading_stops_cleanly():
         if not isinstance(library, TileLibrary):
             raise BuildScriptError.of("`TileMockCaller` verifies what `TileLibrary` returns", "give it the library")
         if any(artifacts.device is artifacts.ltoir for artifacts in library.parts.values()):
             what = f"`{library.name}` cannot be verified: that takes device code, which `cargo oxide` does not leave"
             raise BuildScriptError.of(what, "build it with rust_backend=stable for that")
-        references = env.arg2nodes(reference, env.File)
+        references = [original(each) for each in env.arg2nodes(reference, env.File)]
         asked = bool({VERIFY, EMULATE} & targets_on_command_line().keys())
         parts = {arch: _declare(env, library, arch, artifacts, references) for arch, artifacts in library.parts.items()}
         why = next((why for one in library.parts.values() if (why := unavailable.reason_of(one.exports))), None)
@@ -76,8 +83,8 @@ def tile_mock_caller(env: Env, library: Any = (), reference: Any = ()) -> PerArc
 
 def _declare(env: Env, library: TileLibrary, arch: str, artifacts: Artifacts, references: list[File]) -> list[File]:
     name = library.name
-    folder = artifacts.exports.dir.Dir(name + BUNDLE)
-    targets = [folder.File("manifest.json"), folder.File(name + ".cubin"), artifacts.exports.dir.File(name + CALLER)]
+    folder = artifacts.exports.dir
+    targets = [folder.File(name + BUNDLE), folder.File(name + CALLER)]
     sources = [artifacts.exports, artifacts.ltoir, artifacts.device, *references]
     language = language_of_device_code(Path(artifacts.device.abspath), str(artifacts.device)).device
     sign(env, *SIGNED[language])
@@ -85,58 +92,67 @@ def _declare(env: Env, library: TileLibrary, arch: str, artifacts: Artifacts, re
     if language == "nvvm":  # what is compiled for this machine may be other code of the crate than the device's
         origin = scanner.origin_of(artifacts.device)
         env.Depends(made, [origin, *scanner.headers_of(origin, env)])
-    env.Clean(made, folder)
-    env.NoCache(made)  # a cache would give back the manifest without the tiles that it lists
     if not run_mode.cleaning():
         for node in made:
             env.Ignore(node.dir, node)
     return made
 
 
-def _runs(env: Env, alias: str, manifest: File, action: Callable[..., None]) -> Any:
+def _runs(env: Env, alias: str, bundle: File, action: Callable[..., None]) -> Any:
     """An alias of its own for a bundle, so that each succeeds or fails alone."""
-    (run,) = env.Alias(f"{alias}:{manifest.dir.get_internal_path()}", manifest, Action(action, None))
+    (run,) = env.Alias(f"{alias}:{bundle.get_internal_path()}", bundle, Action(action, None))
     env.AlwaysBuild(run)
     return run
 
 
-def write_bundle(target: list[File], source: list[File], env: Env) -> None:
+def write_files(target: list[File], source: list[File], env: Env) -> None:
     """Action: links the caller with the library and works out what its exports must give."""
-    from tilewright.callers.bundle import bundle_files
+    carry_out(_step(target, source, env), target, env)
+
+
+def _step(target: list[File], source: list[File], env: Env) -> Step:
+    device = source[2]
+    language = language_of_device_code(Path(device.abspath), str(device)).device
+    options = {"arch": str(env[ARCH]), **module_options(device, env)}
+    more = [scanner.origin_of(device)]
+    return step_of("bundle", target, source, env, signed=SIGNED[language], options=options, more=more)
+
+
+def make_files(step: Step, here: Surroundings) -> Made:
+    """The bundle, and the source of the caller."""
+    from tilewright.callers.bundle import write_bundle
     from tilewright.callers.mock.caller import caller_source, checked_exports, split
     from tilewright.callers.oracle.reference import load_references
     from tilewright.callers.verification import make_bundle
     from tilewright.exports.description import parse_description
-    from tilewright.library.publish import publish
 
-    with one_clean_error(target[0]):
-        description, ltoir, device, *references = source
-        exports = parse_description(Path(description.abspath).read_bytes(), str(description))
-        given = {
-            name: function for file in references for name, function in load_references(Path(file.abspath)).items()
-        }
-        module = _module(device, env)
-        bundle = make_bundle(
-            exports,
-            Path(ltoir.abspath).read_bytes(),
-            module,
-            name=str(ltoir),
-            arch=env[ARCH],
-            seed=SEED,
-            toolkit=session_of(env).toolkit,
-            workers=workers(),
-            compiler=_compiler(exports, given, module),
-            references=given,
-            references_file=str(references[0]) if references else "",
-            oracle=_rust_oracle(device, exports, given, env) if module.language == "nvvm" else None,
-        )
-        folder = Path(target[0].dir.get_abspath())
-        files = bundle_files(bundle)
-        before = _listed(folder)
-        caller = caller_source(split(checked_exports(exports))[0])
-        publish({Path(target[2].abspath): caller.encode(), **{folder / name: data for name, data in files.items()}})
-        for name in before - files.keys():
-            (folder / name).unlink(missing_ok=True)
+    description, ltoir, device, *references = step.sources
+    exports = parse_description(here.path(description).read_bytes(), description)
+    module = device_module(device, step, here)
+    reads = WatchedReads(here.root)
+    given: dict[str, Callable[..., Any]] = {}
+    for file in references:
+        with reads():
+            functions = load_references(Path(file))
+        given |= {name: reads.watching(function) for name, function in functions.items()}
+    bundle = make_bundle(
+        exports,
+        here.path(ltoir).read_bytes(),
+        module,
+        name=ltoir,
+        arch=step.options["arch"],
+        seed=SEED,
+        toolkit=here.toolkit,
+        workers=here.workers,
+        compiler=_compiler(exports, given, module),
+        references=given,
+        references_file=references[0] if references else "",
+        oracle=_rust_oracle(exports, given, step, here) if module.language == "nvvm" else None,
+    )
+    if references:
+        reads.refuse_hidden(here.paths(step.inputs), references[0], ADVICE)
+    caller = caller_source(split(checked_exports(exports))[0])
+    return Made((write_bundle(bundle), caller.encode()))
 
 
 def _compiler(exports: ExportSet, given: dict[str, Callable[..., Any]], module: DeviceModule) -> str:
@@ -146,7 +162,7 @@ def _compiler(exports: ExportSet, given: dict[str, Callable[..., Any]], module: 
     return "" if covered or module.language != "cuda" else find_compiler(os.environ)
 
 
-def _rust_oracle(device: File, exports: ExportSet, given: Collection[str], env: Env) -> Oracle | None:
+def _rust_oracle(exports: ExportSet, given: Collection[str], step: Step, here: Surroundings) -> Oracle | None:
     """The functions of the Rust source compiled for this machine, those of the exports without a reference."""
     from tilewright.callers.mock.caller import checked_exports
     from tilewright.callers.oracle.host import native_oracle
@@ -156,25 +172,9 @@ def _rust_oracle(device: File, exports: ExportSet, given: Collection[str], env: 
     rest = tuple(export for export in checked_exports(exports).exports if own_name(export) not in given)
     if not rest:
         return None
-    origin = scanner.origin_of(device)
-    native = native_library(Path(origin.abspath), rest, root=top_of(env), library=exports.library)
-    source = scanner.logical(origin, env)
-    return native_oracle(native.data, rest, compiler=native.compiler, source=source, workers=workers())
-
-
-def _module(device: File, env: Env) -> DeviceModule:
-    from tilewright.sources.front_end import translation_unit
-    from tilewright.sources.text import read_text
-
-    path = Path(device.abspath)
-    return translation_unit(
-        language_of_device_code(path, str(device)),
-        read_text(path, str(device)),
-        origin=scanner.logical(scanner.origin_of(device), env),
-        root=top_of(env),
-        include_path=include_path(env),
-        toolkit_include=session_of(env).toolkit.include,
-    )
+    origin = step.options["origin"]
+    native = native_library(here.path(origin), rest, root=here.root, library=exports.library)
+    return native_oracle(native.data, rest, compiler=native.compiler, source=origin, workers=here.workers)
 
 
 def verify(target: list[Any], source: list[File], env: Env) -> None:
@@ -202,37 +202,32 @@ def verify_emulated(target: list[Any], source: list[File], env: Env) -> None:
     _report(source[0], run)
 
 
-def _report(manifest: File, run: Callable[[Bundle], Report]) -> None:
+def _report(bundle: File, run: Callable[[Bundle], Report]) -> None:
     from tilewright.callers.bundle import read_bundle
 
-    with one_clean_error(manifest):
-        report = run(read_bundle(Path(manifest.dir.get_internal_path())))
+    with one_clean_error(bundle):
+        report = run(read_bundle(Path(bundle.get_internal_path())))
         say(report.text().rstrip("\n"))
     if not report.passed:
-        raise BuildError(manifest, report.summary)
+        raise BuildError(bundle, report.summary)
 
 
 def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[list[File], list[File]]:
-    """Emitter: a bundle that lacks one of its files is made again."""
+    """Emitter."""
     with reading_stops_cleanly():
         guard.distrust(target)
         guard.keep_until_replaced(target)
-        folder = Path(target[0].dir.get_abspath())
-        if not run_mode.only_looking() and any(not (folder / name).is_file() for name in _listed(folder)):
-            (folder / target[0].name).unlink(missing_ok=True)
-            target[0].clear_memoized_values()
         return target, source
 
 
-def _listed(folder: Path) -> set[str]:
-    """The files that the manifest in the folder lists; none where there is no manifest."""
-    try:
-        return set(json.loads((folder / "manifest.json").read_bytes())["sha256"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return set()
+def files_of(node: File, env: Env, path: Any = ()) -> list[File]:
+    """What is read besides a source: the headers of device code, the modules that a reference imports."""
+    return modules_of(node, env) if node.name.endswith(".py") else scanner.headers_of(node, env)
 
 
 def builder(language: str) -> BuilderBase:
     """The builder behind the method, for device code in a language."""
-    action = Action(write_bundle, message("Preparing the verification of {source}"), varlist=SIGNED[language])
-    return Builder(action=action, emitter=declare_outputs, source_scanner=scanner.include_scanner())
+    action = Action(
+        write_files, message("Preparing the verification of {source}", step=_step), varlist=SIGNED[language]
+    )
+    return Builder(action=action, emitter=declare_outputs, source_scanner=scanner.include_scanner(files_of))

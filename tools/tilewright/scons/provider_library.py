@@ -11,13 +11,12 @@ from SCons.Builder import Builder, BuilderBase
 from SCons.Environment import Base as Env
 from SCons.Node.FS import File
 
-from tilewright.scons import guard
-from tilewright.scons.errors import one_clean_error, reading_stops_cleanly
-from tilewright.scons.ltoir import ARCH, device_module
-from tilewright.scons.pool import workers
-from tilewright.scons.progress import say
-from tilewright.scons.session import session_of
+from tilewright.scons import guard, scanner
+from tilewright.scons.errors import reading_stops_cleanly
+from tilewright.scons.ltoir import ARCH, device_module, module_options
+from tilewright.scons.session import launched_line, session_of
 from tilewright.scons.signatures import sign
+from tilewright.scons.step import Made, Step, Surroundings, carry_out, step_of
 from tilewright.scons.tilelib import SUFFIX
 
 SIGNED = {
@@ -27,25 +26,35 @@ SIGNED = {
 """What is signed, by the suffix of the device code."""
 
 
-def make_library(target: list[File], source: list[File], env: Env) -> None:
+def pack_provider(target: list[File], source: list[File], env: Env) -> None:
     """Action: of device code, description and LTOIR. The interface is a source too: it was compared before."""
+    carry_out(_step(target, source, env), target, env)
+
+
+def _step(target: list[File], source: list[File], env: Env) -> Step:
+    device = source[0]
+    signed = SIGNED[os.path.splitext(device.name)[1]]
+    options = {"arch": str(env[ARCH]), **module_options(device, env)}
+    read = [scanner.origin_of(device), *scanner.headers_of(device, env)]
+    return step_of("provider", target, source, env, signed=signed, options=options, more=read)
+
+
+def make_library(step: Step, here: Surroundings) -> Made:
+    """A library in the provider form."""
     from tilewright.exports.description import parse_description
     from tilewright.exports.sizes import without_sizes
     from tilewright.library.messages import written_to
     from tilewright.library.provider.c_compiler import find_c_compiler
     from tilewright.library.provider.making import make_provider, provider_code
-    from tilewright.library.publish import publish
 
-    with one_clean_error(target[0]):
-        toolkit = session_of(env).toolkit
-        compiler = find_c_compiler(os.environ)
-        description, ltoir = (Path(node.abspath).read_bytes() for node in source[1:3])
-        exports = parse_description(description, str(source[1]))
-        module = device_module(source[0], env)
-        code = provider_code(module, exports, ltoir, arch=env[ARCH], toolkit=toolkit, workers=workers())
-        data = make_provider(without_sizes(exports), code, toolkit=toolkit, compiler=compiler)
-        publish({Path(target[0].abspath): data})
-        say(written_to(Path(str(target[0]))))
+    device, description, ltoir, _ = step.sources
+    toolkit = here.toolkit
+    compiler = find_c_compiler(os.environ)
+    exports = parse_description(here.path(description).read_bytes(), description)
+    module, data = device_module(device, step, here), here.path(ltoir).read_bytes()
+    code = provider_code(module, exports, data, arch=step.options["arch"], toolkit=toolkit, workers=here.workers)
+    made = make_provider(without_sizes(exports), code, toolkit=toolkit, compiler=compiler)
+    return Made((made,), written_to(Path(step.targets[0])))
 
 
 def check_abi(requested: str) -> None:
@@ -67,6 +76,8 @@ def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[l
 def _command(target: list[File], source: list[File], env: Env) -> str:
     from tilewright.library.provider.making import provider_pack_command, shared_object_name
 
+    if launched := launched_line(_step, target, source, env):
+        return launched
     assembler = session_of(env).toolkit.assembler
     interface, library = Path(str(source[3])), Path(str(target[0]))
     shared = library.with_name(shared_object_name(library.name.removesuffix(SUFFIX)))
@@ -77,7 +88,7 @@ def _command(target: list[File], source: list[File], env: Env) -> str:
 
 def builder() -> BuilderBase:
     """The builder of this file."""
-    actions = {suffix: Action(make_library, _command, varlist=signed) for suffix, signed in SIGNED.items()}
+    actions = {suffix: Action(pack_provider, _command, varlist=signed) for suffix, signed in SIGNED.items()}
 
     def action_of(source: list[File], target: list[File], env: Env, for_signature: bool) -> ActionBase:
         return actions[os.path.splitext(source[0].name)[1]]

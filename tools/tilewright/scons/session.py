@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from tilewright.scons.progress import say
 from tilewright.scons.variables import Settings
 
 if TYPE_CHECKING:
+    from tilewright.scons.step import Step
     from tilewright.toolchain.toolkit import Toolkit
 
 SESSION = "TILELIB_SESSION"
@@ -75,6 +77,17 @@ def include_path(env: Env) -> tuple[Path, ...]:
     return tuple(Path(env.Dir(folder).abspath) for folder in include_folders(env))
 
 
+def launched_line(step: Callable[[Any, Any, Env], Step], target: list[File], source: list[File], env: Env) -> str:
+    """The command of a launched step under `verbose=1`; empty for what is not launched, or without it."""
+    from tilewright.scons.launch import command_of
+
+    settings = session_of(env).settings
+    if not (settings.launcher and settings.verbose):
+        return ""
+    launched = step(target, source, env)
+    return "" if launched.light else shlex.join(command_of(settings.launcher, launched))
+
+
 def original(source: File) -> File:
     """The user's own file behind a variant folder's copy; a generated file is its own original."""
     if source.is_derived():
@@ -83,10 +96,19 @@ def original(source: File) -> File:
     return own if own is source or own.exists() else source
 
 
-def message(brief: str, command: Callable[[Any, Any, Env], str] | None = None) -> Callable[[Any, Any, Env], str]:
-    """The line SCons prints before a step: `brief` with {target} and {source}; the command under `verbose=1`."""
+def message(
+    brief: str,
+    command: Callable[[Any, Any, Env], str] | None = None,
+    step: Callable[[Any, Any, Env], Step] | None = None,
+) -> Callable[[Any, Any, Env], str]:
+    """The line SCons prints before a step: `brief` with {target} and {source}; the command under `verbose=1`.
+
+    That of a `step` which a launcher gets is the launcher's.
+    """
 
     def line(target: list[File], source: list[File], env: Env) -> str:
+        if step is not None and (launched := launched_line(step, target, source, env)):
+            return launched
         if command is not None and session_of(env).settings.verbose:
             return command(target, source, env)
         return brief.format(target=target[0], source=source[0])

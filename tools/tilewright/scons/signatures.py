@@ -47,13 +47,17 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "bindings": ("__init__.py", "exports", "callers/bindings", "callers/templates.py", "scons/tile_bindings.py"),
     "link": ("device/nvjitlink.py", "scons/link.py"),
-    "mock": ("exports", "sources", "scons/mock_caller.py"),
+    "mock": ("exports", "sources", "scons/ltoir.py", "scons/mock_caller.py", "scons/watched_reads.py"),
     "package": ("__init__.py", "bytecode", "library", "packages", "scons/tile_package.py"),
     "capture": ("problem.py", "tile", "tileir", *SHADER_REQUESTS, "scons/tile_shader.py"),
     "shader": ("tileir", "runtime/nvrtc.py", "shaders/backends.py", "scons/tile_shader.py"),
     "shader_metal": ("tileir", "shaders/backends.py", "scons/tile_shader.py"),
     "metal_check": ("tileir", "scons/metal_check.py"),
-    "program": ("callers/program", "toolchain/shadow.py", "scons/tile_program.py"),
+    "metal_library": ("problem.py", "lowering/metal/offline.py", "scons/metal_library.py"),
+    "program": (
+        *("callers/program", "toolchain/shadow.py"),
+        *("scons/tile_program.py", "scons/program_options.py", "scons/watched_reads.py"),
+    ),
 }
 
 
@@ -226,15 +230,16 @@ def metal_check_identity(toolkit: Toolkit) -> str:
     return f"{lowering_identity('metal')}; {check}; {source_digest('metal_check')}"
 
 
+def metal_library_identity(toolkit: Toolkit) -> str:
+    """How Apple's compiler is called, and the record; which compiler it is, the builder signs itself."""
+    return f"metallib {source_digest('metal_library')}"
+
+
 def package_identity(toolkit: Toolkit) -> str:
-    """The tools that made the contents, which the manifest names, as JSON; zlib, and our packing code."""
-    import json
+    """zlib, and our packing code; the tools that made the contents are signed with what the package is called."""
     import zlib
 
-    from tilewright.packages.tools import tools_of
-
-    code = source_digest("package")
-    return json.dumps({"tools": tools_of(toolkit), "zlib": zlib.ZLIB_RUNTIME_VERSION, "code": code})
+    return f"zlib {zlib.ZLIB_RUNTIME_VERSION}; {source_digest('package')}"
 
 
 IDENTITIES: dict[str, Callable[[Toolkit], str]] = {
@@ -253,6 +258,7 @@ IDENTITIES: dict[str, Callable[[Toolkit], str]] = {
     "TILELIB_SHADER_CUDA_SIG": shader_cuda_identity,
     "TILELIB_SHADER_METAL_SIG": shader_metal_identity,
     "TILELIB_METAL_CHECK_SIG": metal_check_identity,
+    "TILELIB_METAL_LIBRARY_SIG": metal_library_identity,
     "TILELIB_PACKAGE_SIG": package_identity,
     "TILELIB_LINK_SIG": link_identity,
     "TILELIB_MOCK_SIG": mock_identity,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from SCons.Action import Action
 from SCons.Builder import Builder, BuilderBase
@@ -12,14 +11,12 @@ from SCons.Environment import Base as Env
 from SCons.Node.FS import File
 
 from tilewright.scons import guard, scanner
-from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
+from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
 from tilewright.scons.progress import say
-from tilewright.scons.session import include_path, message, original, top_of
+from tilewright.scons.session import message, original
 from tilewright.scons.signatures import sign
+from tilewright.scons.step import Made, Step, Surroundings, carry_out, folders_for, step_of
 from tilewright.sources.languages import language_of
-
-if TYPE_CHECKING:
-    from tilewright.sources.source import Source
 
 DESCRIPTION = ".tileexports.json"
 TILE_SHAPES = "TILELIB_TILE_SHAPES"
@@ -31,20 +28,48 @@ SIGNED = {
 }
 """What is signed, by the suffix of the source; a crate is named by its manifest."""
 
+TOOLCHAIN_FILES = ("rust-toolchain.toml", "rust-toolchain")
+"""What rustup reads in the top folder to choose the rustc."""
+
 
 def write_exports(target: list[File], source: list[File], env: Env) -> None:
     """Action: both files from one reading of the source; the device code is the same whatever sizes are listed."""
+    carry_out(_step(target, source, env), target, env)
+
+
+def _step(target: list[File], source: list[File], env: Env) -> Step:
+    """Reading CUDA C++ is no work for a process of its own; compiling Rust is."""
+    kind = os.path.splitext(source[0].name)[1]
+    rust = kind in scanner.CRATES
+    options = {
+        "library": _library(target[0]),
+        "sizes": _sizes(env),
+        "include": folders_for(env),
+        "nightly_f16": bool(env.get(NIGHTLY_F16)),
+    }
+    chosen = [file for name in TOOLCHAIN_FILES if (file := env.fs.File(f"#{name}")).exists()] if rust else []
+    signed = SIGNED[kind]
+    return step_of("exports", target, source, env, signed=signed, options=options, more=chosen, light=not rust)
+
+
+def make_exports(step: Step, here: Surroundings) -> Made:
+    """The description of a source's exports, and its device code."""
     from tilewright.exports.description import write_description
     from tilewright.exports.sizes import with_sizes
-    from tilewright.library.publish import publish
+    from tilewright.sources.front_end import read_source
 
-    with one_clean_error(target[0]):
-        found = _read(source[0], _library(target[0]), env)
-        if found.warnings:
-            say(found.warnings)
-        exports = with_sizes(found.exports, _sizes(env))
-        contents = (write_description(exports), found.device_text.encode())
-        publish({Path(node.abspath): data for node, data in zip(target, contents, strict=True)})
+    options = step.options
+    found = read_source(
+        here.path(step.sources[0]),
+        root=here.root,
+        library=options["library"],
+        include_path=here.paths(options["include"]),
+        nightly_f16=options["nightly_f16"],
+    )
+    if found.warnings:
+        say(found.warnings)
+    exports = with_sizes(found.exports, tuple(options["sizes"]))
+    return Made((write_description(exports), found.device_text.encode()))
 
 
 def tile_shapes(given: str) -> tuple[int, ...]:
@@ -57,18 +82,6 @@ def tile_shapes(given: str) -> tuple[int, ...]:
 def _sizes(env: Env) -> tuple[int, ...]:
     given = env.get(TILE_SHAPES, "")
     return tile_shapes(given if isinstance(given, str) else ",".join(map(str, given)))
-
-
-def _read(source: File, library: str, env: Env) -> Source:
-    from tilewright.sources.front_end import read_source
-
-    return read_source(
-        Path(source.abspath),
-        root=top_of(env),
-        library=library,
-        include_path=include_path(env),
-        nightly_f16=bool(env.get(NIGHTLY_F16)),
-    )
 
 
 def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[list[File], list[File]]:
@@ -90,7 +103,7 @@ def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[l
 
 def builder() -> BuilderBase:
     """The builder of this file."""
-    line = message("Reading tile exports of {source}")
+    line = message("Reading tile exports of {source}", step=_step)
     return Builder(
         action={suffix: Action(write_exports, line, varlist=signed) for suffix, signed in SIGNED.items()},
         emitter=declare_outputs,

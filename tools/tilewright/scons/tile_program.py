@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +18,19 @@ from tilewright.scons import architectures, guard, missing_arch, run_mode, scann
 from tilewright.scons.artifacts import PerArchitecture, TileLibrary
 from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
 from tilewright.scons.placement import Placement
-from tilewright.scons.progress import say
-from tilewright.scons.session import INCLUDE_PATH, include_folders, include_path, message, original, session_of, top_of
+from tilewright.scons.program_options import (
+    check_options,
+    folders_in,
+    header_folders,
+    includes_others,
+    named_files,
+    words_of,
+)
+from tilewright.scons.session import INCLUDE_PATH, include_folders, message, original, session_of, top_of
 from tilewright.scons.signatures import sign
+from tilewright.scons.step import Made, Step, Surroundings, carry_out, folders_for, step_of
 from tilewright.scons.variables import overridden
+from tilewright.scons.watched_reads import hidden_dependency, hidden_reads
 
 if TYPE_CHECKING:
     from tilewright.callers.program.compilation import Program
@@ -35,9 +43,12 @@ SENTENCE = (
 )
 ARCH = "TILELIB_PROGRAM_ARCH"
 OPTIONS = "TILELIB_PROGRAM_OPTIONS"
-SIGNED = ("TILELIB_PROGRAM_SIG", ARCH, OPTIONS, INCLUDE_PATH)
+LIBRARIES = "TILELIB_PROGRAM_LIBRARIES"
+"""Where the libraries lie: a program, unlike a cubin, holds the assembler's command as text."""
+
+SIGNED = ("TILELIB_PROGRAM_SIG", ARCH, OPTIONS, INCLUDE_PATH, LIBRARIES)
 CUBIN = ".cubin"
-_INCLUDING = re.compile(r"(?:-I|-isystem|--include-path|--system-include)=?(.*)")
+ADVICE = 'env.Depends(program, "{}"), or add its folder to TILELIB_INCLUDE_PATH'
 
 
 def tile_program(
@@ -62,6 +73,7 @@ def tile_program(
         sign(env, *SIGNED)
         parts = {}
         options = options.split() if isinstance(options, str) else [str(option) for option in options]
+        check_options(options)
         for arch in archs:
             linked = _libraries_for(env, arch, libraries)
             parts[arch] = _declare(env, place.folder(arch), target, arch, origin, linked, options)
@@ -80,7 +92,9 @@ def _declare(
 ) -> list[File]:
     """The folders of the libraries are searched for headers last: the bindings lie there."""
     headers = dict.fromkeys(library.dir for library in libraries)
-    variables = {ARCH: arch, OPTIONS: options, INCLUDE_PATH: [*include_folders(env), *headers]}
+    paths = "" if target.endswith(CUBIN) else "\n".join(scanner.logical(library, env) for library in libraries)
+    folders = [*include_folders(env), *headers]
+    variables = {ARCH: arch, OPTIONS: options, INCLUDE_PATH: folders, LIBRARIES: paths}
     return builder()(env, folder.File(target), [origin, *libraries], **variables)
 
 
@@ -121,40 +135,47 @@ def _obstacle(made: PerArchitecture, toolkit: Toolkit, options: list[str]) -> Pr
 
 def compile_source(target: list[File], source: list[File], env: Env) -> None:
     """Action: compiles, links, looks at the machine code, then publishes."""
+    step = _step(target, source, env)
+    carry_out(step, target, env, executable=not _program(step).cubin)
+
+
+def _step(target: list[File], source: list[File], env: Env) -> Step:
+    options = {"arch": env[ARCH], "include": folders_for(env), "options": [str(option) for option in env[OPTIONS]]}
+    return step_of("program", target, source, env, signed=SIGNED, options=options)
+
+
+def make_program(step: Step, here: Surroundings) -> Made:
+    """A program, or a cubin, of a source and its libraries."""
     from tilewright.callers.program.compilation import compile_program
-    from tilewright.library.publish import publish
 
-    with one_clean_error(target[0]):
-        program = _program(target, source, env)
-        try:
-            compiled = compile_program(program, session_of(env).toolkit)
-        except ProblemError as error:
-            raise BuildScriptError([*error.problems, *_missing_bindings(str(error), source[1:])]) from None
-        path = Path(target[0].abspath)
-        publish({path: compiled.data})
-        if not program.cubin:
-            mode = path.stat().st_mode
-            path.chmod(mode | (mode & 0o444) >> 2)  # whoever may read it may run it
-        if said := "\n".join(filter(None, (compiled.said, render(compiled.warnings)))):
-            say(said)
+    program = _program(step)
+    try:
+        compiled = compile_program(program, here.toolkit)
+    except ProblemError as error:
+        raise BuildScriptError([*error.problems, *_missing_bindings(str(error), step.sources[1:])]) from None
+    _refuse_hidden(compiled.read, step, here)
+    said = "\n".join(filter(None, (compiled.said, render(compiled.warnings))))
+    return Made((compiled.data,), said)
 
 
-def _program(target: list[File], source: list[File], env: Env) -> Program:
+def _program(step: Step) -> Program:
+    """The paths stay relative: nvcc runs in the folder that they are relative to."""
     from tilewright.callers.program.compilation import Program
 
+    source, *libraries = map(Path, step.sources)
     return Program(
-        source=Path(source[0].get_internal_path()),
-        libraries=tuple(Path(library.get_internal_path()) for library in source[1:]),
-        arch=env[ARCH],
-        cubin=target[0].name.endswith(CUBIN),
-        include=tuple(Path(os.path.relpath(folder)) for folder in include_path(env)),
-        options=tuple(str(option) for option in env[OPTIONS]),
+        source=source,
+        libraries=tuple(libraries),
+        arch=step.options["arch"],
+        cubin=step.targets[0].endswith(CUBIN),
+        include=tuple(map(Path, step.options["include"])),
+        options=tuple(step.options["options"]),
     )
 
 
-def _missing_bindings(said: str, libraries: list[File]) -> list[Problem]:
+def _missing_bindings(said: str, libraries: Iterable[str]) -> list[Problem]:
     """A remark on a header that `TileBindings` would have written."""
-    names = [library.name.partition(".")[0] for library in libraries]
+    names = [Path(library).name.partition(".")[0] for library in libraries]
     return [
         Problem(f"there is no `{name}_tile.h`", hint=f"env.TileBindings({name}) writes it")
         for name in names
@@ -174,28 +195,44 @@ def _command(target: list[File], source: list[File], env: Env) -> str:
     from tilewright.callers.program.compilation import command_of
 
     with one_clean_error(target[0]):
-        program = _program(target, source, env)
-        return shlex.join(command_of(program, session_of(env).toolkit, Path(target[0].get_internal_path())))
+        step = _step(target, source, env)
+        return shlex.join(command_of(_program(step), session_of(env).toolkit, Path(step.targets[0])))
 
 
 def builder() -> BuilderBase:
     """The builder behind the method."""
-    action = Action(compile_source, message("Compiling tile program {target}", _command), varlist=SIGNED)
+    action = Action(compile_source, message("Compiling tile program {target}", _command, _step), varlist=SIGNED)
     return Builder(action=action, emitter=declare_outputs, source_scanner=scanner.include_scanner(headers_of_program))
 
 
 def headers_of_program(node: File, env: Env, path: Any = ()) -> list[File]:
-    """The user's headers that the program includes, those in folders that only its options name among them."""
-    folders = [Path(top_of(env), folder) for folder in folders_in(env.get(OPTIONS, ()))]
-    return scanner.headers_of(node, env, more=folders)
+    """The user's headers that the program includes, those in folders that only its options name among them.
+
+    With the source come the files that options name, and what they include.
+    """
+    folders = _option_folders(env)
+    found = scanner.headers_of(node, env, more=folders)
+    if node.name.endswith(tilelib.SUFFIX):
+        return found
+    options = [str(option) for option in env.get(OPTIONS, ())]
+    for path_of_one in named_files(options, os.environ, top_of(env), lambda name: scanner.made_or_there(name, env)):
+        named: File = env.fs.File(os.fspath(path_of_one))
+        found += [named, *(scanner.headers_of(named, env, more=folders) if includes_others(path_of_one) else [])]
+    return list(dict.fromkeys(found))
 
 
-def folders_in(options: Iterable[str]) -> Iterator[str]:
-    """The folders in which options of nvcc have it look for headers: `-Ia,b`, `-I a`, `--include-path=a` and such."""
-    left = iter(options)
-    for option in left:
-        if found := _INCLUDING.fullmatch(option):
-            yield from filter(None, (found[1] or next(left, "")).split(","))
+def _option_folders(env: Env) -> list[Path]:
+    options = [str(option) for option in env.get(OPTIONS, ())]
+    return [Path(top_of(env), folder) for folder in folders_in(words_of(options, os.environ))]
+
+
+def _refuse_hidden(read: tuple[Path, ...], step: Step, here: Surroundings) -> None:
+    """BuildScriptError for a header that no scanner could see, as one whose name a macro makes."""
+    options = folders_in(words_of(step.options["options"], os.environ))
+    folders = here.paths([".", *step.options["include"], *options, *header_folders(os.environ)])
+    toolkit = here.toolkit
+    if hidden := hidden_reads(read, here.paths(step.inputs), folders, but=(toolkit.root, *toolkit.include)):
+        raise hidden_dependency(hidden, here.root, step.sources[0], ADVICE)
 
 
 def _only_source(env: Env, target: str, source: Any) -> File:

@@ -15,15 +15,15 @@ from SCons.Scanner import Scanner, ScannerBase
 
 from tilewright.problem import Place, Problem
 from tilewright.scons import architectures, guard, metal_check, missing_arch, run_mode
-from tilewright.scons.artifacts import TileShader
-from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
+from tilewright.scons.artifacts import METAL, MSL, Msl, TileShader
+from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
 from tilewright.scons.placement import Placement
-from tilewright.scons.pool import workers
 from tilewright.scons.progress import say
-from tilewright.scons.scanner import logical, made_or_there
+from tilewright.scons.scanner import made_or_there
 from tilewright.scons.session import message, original, session_of, top_of
 from tilewright.scons.signatures import sign
-from tilewright.scons.variables import Settings, overridden
+from tilewright.scons.step import Made, Step, Surroundings, carry_out, step_of
+from tilewright.scons.variables import Settings, named_on_command_line, overridden
 from tilewright.shaders.backends import BACKENDS, Backend, backends_named, check_options, options_for
 from tilewright.shaders.request import TIME_LIMIT, Request, make_request
 
@@ -35,7 +35,6 @@ SENTENCE = (
 )
 FOLDER = "tileir"
 TEXT = ".tileir"
-METAL = "metal"
 REQUEST, LIMIT = "TILELIB_SHADER_REQUEST", "TILELIB_SHADER_TIME_LIMIT"
 BACKEND, OPTIONS, ARCH = "TILELIB_SHADER_BACKEND", "TILELIB_SHADER_OPTIONS", "TILELIB_SHADER_ARCH"
 CAPTURED = ("TILELIB_CAPTURE_SIG", REQUEST)
@@ -70,10 +69,8 @@ def tile_shader(
             return TileShader(name, {}, [], [place.bare()])
         needed = not all(row.folder for row in rows)
         archs = architectures.chosen(settings, session, place) if needed else ()
-        if needed and not archs:
-            stand_in = place.bare()
-            if not run_mode.cleaning():
-                stand_in = missing_arch.placeholder(env, place.root, stand_in, session.toolkit)
+        if needed and not archs and not run_mode.cleaning():
+            stand_in = missing_arch.placeholder(env, place.root, place.bare(), session.toolkit)
             return TileShader(name, {}, [], [stand_in])
         text = place.folder(FOLDER).File(name + TEXT)
         _refuse_second(text, name)
@@ -88,13 +85,19 @@ def tile_shader(
                 variables = {BACKEND: row.name, OPTIONS: _options(row, chosen), ARCH: "" if row.folder else arch}
                 parts[arch] = list(compile_builder(row.name)(env, targets, texts, **variables))
                 if row.name == METAL:
-                    metal_check.declare(env, name, texts[0], parts[arch], variables[OPTIONS])
+                    parts[arch][0].Tag(MSL, Msl(name, texts[0], variables[OPTIONS], description=parts[arch][-1]))
+                    metal_check.declare(env, parts[arch][0])
         return TileShader(name, parts, texts, [])
 
 
 def _backends(settings: Settings) -> list[str]:
-    """Those of the build variable; a run that checks MSL makes what it checks."""
+    """Those of the build variable; a run that checks MSL makes what it checks.
+
+    A run that cleans without naming any takes all: what another run made for one of them goes, too.
+    """
     words = [word.strip() for word in settings.backends.split(",") if word.strip()]
+    if run_mode.cleaning() and not named_on_command_line("backends"):
+        return [row.name for row in BACKENDS]
     if metal_check.asked() and METAL not in words:
         return [*words, METAL] if settings.arch else [METAL]
     return words
@@ -132,41 +135,59 @@ def _refuse_second(text: File, name: str) -> None:
 
 def capture_kernel(target: list[File], source: list[File], env: Env) -> None:
     """Action: runs the kernel file in a process of its own."""
-    from tilewright.library.publish import publish
+    carry_out(_capture(target, source, env), target, env)
+
+
+def _capture(target: list[File], source: list[File], env: Env) -> Step:
+    options = {"request": env[REQUEST], "time_limit": env[LIMIT]}
+    return step_of("capture", target, source, env, signed=CAPTURED, options=options)
+
+
+def make_text(step: Step, here: Surroundings) -> Made:
+    """The TileIR of the kernel that is asked for, as text."""
     from tilewright.shaders.capture import capture
     from tilewright.shaders.imports import shown
 
-    with one_clean_error(target[0]):
-        top = top_of(env)
-        request = Request.from_json(env[REQUEST])
-        found = capture(Path(source[0].get_abspath()), request, root=top, time_limit=env[LIMIT])
-        if found.said:
-            say(f"{logical(source[0], env)} printed:\n{found.said}")
-        made: Any = target[0]
-        known = {os.path.abspath(path) for node in made.children() for path in _paths_of(node)}
-        if hidden := [shown(path, top) for path in found.read if str(path) not in known]:
-            what = f"it read {', '.join(f'`{name}`' for name in hidden)}, of which the build knows nothing"
-            hint = f'a module: `import` it by name\nanother file: env.Depends(shader.text, "{hidden[0]}")'
-            place = Place(logical(source[0], env))
-            raise BuildScriptError([Problem(what, place, hint, "hidden-dependency")])
-        publish({Path(target[0].abspath): found.text.encode()})
-
-
-def _paths_of(node: Any) -> list[str]:
-    """Of a file in a variant folder, that of the user's own, too."""
-    return [node.get_abspath(), node.srcnode().get_abspath()] if isinstance(node, File) else []
+    (source,) = step.sources
+    options = step.options
+    request = Request.from_json(options["request"])
+    found = capture(here.path(source), request, root=here.root, time_limit=options["time_limit"])
+    if found.said:
+        say(f"{source} printed:\n{found.said}")
+    known = set(here.paths(step.inputs))
+    if hidden := [shown(path, here.root) for path in found.read if path not in known]:
+        what = f"it read {', '.join(f'`{name}`' for name in hidden)}, of which the build knows nothing"
+        hint = f'a module: `import` it by name\nanother file: env.Depends(shader.text, "{hidden[0]}")'
+        raise BuildScriptError([Problem(what, Place(source), hint, "hidden-dependency")])
+    return Made((found.text.encode(),))
 
 
 def compile_kernel(target: list[File], source: list[File], env: Env) -> None:
     """Action: lowers and compiles in a worker, as a compiler may crash."""
-    from tilewright.library.publish import publish
+    carry_out(_compilation(target, source, env), target, env)
 
-    with one_clean_error(target[0]):
-        (row,) = (each for each in BACKENDS if each.name == env[BACKEND])
-        compiler = str(session_of(env).toolkit.require(row.component).path) if row.component else ""
-        text = Path(source[0].abspath).read_text(encoding="utf-8")
-        made = workers().run(row.make, text, str(source[0]), json.loads(env[OPTIONS]), env[ARCH], compiler)
-        publish({Path(node.abspath): made[suffix] for node, suffix in zip(target, row.suffixes, strict=True)})
+
+def _compilation(target: list[File], source: list[File], env: Env) -> Step:
+    """Where no compiler takes part, it is no work for a process of its own."""
+    row = _row(env[BACKEND])
+    options = {"backend": row.name, "options": json.loads(env[OPTIONS]), "arch": env[ARCH]}
+    signed = compiled_with(row.name)
+    return step_of("shader", target, source, env, signed=signed, options=options, light=not row.component)
+
+
+def make_compiled(step: Step, here: Surroundings) -> Made:
+    """What a backend makes of TileIR."""
+    row = _row(step.options["backend"])
+    (source,) = step.sources
+    compiler = str(here.toolkit.require(row.component).path) if row.component else ""
+    text = here.path(source).read_text(encoding="utf-8")
+    made = here.workers.run(row.make, text, source, step.options["options"], step.options["arch"], compiler)
+    return Made(tuple(made[suffix] for suffix in row.suffixes))
+
+
+def _row(name: str) -> Backend:
+    (row,) = (each for each in BACKENDS if each.name == name)
+    return row
 
 
 def declare_outputs(target: list[File], source: list[File], env: Env) -> tuple[list[File], list[File]]:
@@ -192,11 +213,12 @@ def modules_of(node: File, env: Env, path: Any = ()) -> list[File]:
 
 def capture_builder() -> BuilderBase:
     """The builder of the `.tileir`."""
-    action = Action(capture_kernel, message("Capturing {target}"), varlist=CAPTURED)
+    action = Action(capture_kernel, message("Capturing {target}", step=_capture), varlist=CAPTURED)
     return Builder(action=action, emitter=declare_outputs, source_scanner=import_scanner(), suffix=TEXT)
 
 
 def compile_builder(backend: str) -> BuilderBase:
     """The builder of what a backend makes."""
-    action = Action(compile_kernel, message("Compiling tile shader {target}"), varlist=compiled_with(backend))
+    line = message("Compiling tile shader {target}", step=_compilation)
+    action = Action(compile_kernel, line, varlist=compiled_with(backend))
     return Builder(action=action, emitter=declare_outputs)

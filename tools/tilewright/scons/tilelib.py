@@ -15,8 +15,9 @@ from SCons.Node.FS import File
 from tilewright.scons import guard
 from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
 from tilewright.scons.progress import say
-from tilewright.scons.session import session_of
+from tilewright.scons.session import launched_line, session_of
 from tilewright.scons.signatures import sign
+from tilewright.scons.step import Made, Step, Surroundings, carry_out, step_of
 
 SUFFIX = ".tilelib"
 SKIPPED = ".tilelib.skipped"
@@ -26,16 +27,22 @@ SIGNED = ("TILELIB_LIBRARY_SIG",)
 
 def pack_library(target: list[File], source: list[File], env: Env) -> None:
     """Action: packs in a private folder, so that no path gets into the bytes, then publishes."""
+    carry_out(_step(target, source, env), target, env)
+
+
+def _step(target: list[File], source: list[File], env: Env) -> Step:
+    return step_of("library", target, source[:3], env, signed=SIGNED, options={})
+
+
+def make_library(step: Step, here: Surroundings) -> Made:
+    """A library of interface, implementation and LTOIR."""
     from tilewright.library.messages import written_to
-    from tilewright.library.publish import publish
     from tilewright.library.static import pack
 
-    with one_clean_error(target[0]):
-        interface, implementation, code = (Path(node.abspath).read_bytes() for node in source[:3])
-        stem = target[0].name.removesuffix(SUFFIX)
-        data = pack(interface, implementation, code, stem=stem, toolkit=session_of(env).toolkit)
-        publish({Path(target[0].abspath): data})
-        say(written_to(Path(str(target[0]))))
+    interface, implementation, code = (path.read_bytes() for path in here.paths(step.sources))
+    (library,) = map(Path, step.targets)
+    data = pack(interface, implementation, code, stem=library.name.removesuffix(SUFFIX), toolkit=here.toolkit)
+    return Made((data,), written_to(library))
 
 
 def refuse_library(target: list[File], source: list[File], env: Env) -> None:
@@ -90,6 +97,8 @@ def command(target: list[File], source: list[File], env: Env) -> str:
     """The tileiras invocation, with the paths of the artifacts."""
     from tilewright.library.static import pack_command
 
+    if launched := launched_line(_step, target, source, env):
+        return launched
     interface, implementation, code, library = (Path(str(node)) for node in (*source[:3], target[0]))
     return shlex.join(pack_command(session_of(env).toolkit, interface, implementation, code, library))
 

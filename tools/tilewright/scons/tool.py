@@ -11,9 +11,12 @@ from SCons.Environment import Base as Env
 
 from tilewright.scons import (
     caching,
+    launch,
     link,
     lock,
     ltoir,
+    metal_check,
+    metal_library,
     mock_caller,
     run_mode,
     tile_bindings,
@@ -28,7 +31,7 @@ from tilewright.scons import (
 )
 from tilewright.scons.calls import checked
 from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
-from tilewright.scons.session import BUILD_FOLDER, INCLUDE_PATH, SESSION, Session
+from tilewright.scons.session import BUILD_FOLDER, INCLUDE_PATH, SESSION, Session, top_of
 from tilewright.scons.variables import PREFIX, VARIABLES, read_settings, unknown_variables
 
 
@@ -119,7 +122,7 @@ METHODS = (
         "TileMockCaller",
         mock_caller.tile_mock_caller,
         "a `TileLibrary`",
-        "`x.verify/manifest.json`, `x.verify/x.cubin`, `x.mock_caller.cu` beside the description",
+        "`x.verify.zip`, `x.mock_caller.cu` beside the description",
         mock_caller.SENTENCE,
     ),
     MethodRow(
@@ -137,6 +140,21 @@ METHODS = (
         "under `build/<arch>/<folder of the script>/`; `<name>.metal`, `<name>.json` "
         "under `build/metal/<folder of the script>/`",
         tile_shader.SENTENCE,
+    ),
+    MethodRow(
+        "TileShaderCheck",
+        metal_check.tile_shader_check,
+        "a `TileShader`",
+        "`<name>.check.json` beside the MSL",
+        metal_check.SENTENCE,
+    ),
+    MethodRow(
+        "MetalLibrary",
+        metal_library.metal_library,
+        "a library name, and a list of `TileShader`s and `x.metal`",
+        "`<name>.metallib`, `<name>.metallib.json` under `build/metal/<folder of the script>/`, `x.air` in "
+        "`<name>.air/` there; the JSON alone where it is skipped",
+        metal_library.SENTENCE,
     ),
     MethodRow(
         "TileNeeds",
@@ -159,6 +177,8 @@ def add_to(env: Env, given: Mapping[str, Any]) -> None:
         env[SESSION] = Session(read_settings(ARGUMENTS, given, inherited))
         if env[SESSION].settings.cache and not run_mode.cleaning():
             caching.use_in(env)
+        if env[SESSION].settings.launcher and not (run_mode.cleaning() or run_mode.helping()):
+            launch.check(env[SESSION].settings.launcher, top_of(env))
         if run_mode.writing():
             lock.hold(env.Dir("#").abspath)
     for name, value in ((INCLUDE_PATH, []), (BUILD_FOLDER, "#build")):

@@ -6,6 +6,7 @@ Every variable also answers to `tilelib_<name>`, which wins: in a larger build `
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +21,7 @@ NO = ("0", "no", "false", "off", "")
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One row: `kind` is `text`, `flag` or `choice`; `choices` says in words what may be written.
+    """One row: `kind` is `text`, `flag`, `choice` or `command`; `choices` says in words what may be written.
 
     Those of a `choice` are the words in backquotes.
     """
@@ -47,6 +48,13 @@ VARIABLES = (
         "cuda",
         "`cuda`, `metal`, or both with a comma",
         "The backends of each tile shader whose script names none. MSL goes to `build/metal/` and needs no `arch`.",
+    ),
+    Variable(
+        "metal",
+        "choice",
+        "optional",
+        "`optional` or `required`",
+        "Whether a `MetalLibrary` that cannot be made here, as on every system but macOS, is skipped or an error.",
     ),
     Variable(
         "print",
@@ -108,7 +116,7 @@ VARIABLES = (
         "cache",
         "text",
         "",
-        "a folder, an `http://` or `https://` address that speaks `/ac/` and `/cas/`, or both with a comma",
+        "a folder, the address of a server (`http://`, `https://`, `grpc://` or `grpcs://`), or both with a comma",
         "Outputs of our steps are taken from this cache where it has them, and added to it. Nothing else is cached.",
     ),
     Variable(
@@ -126,6 +134,13 @@ VARIABLES = (
         "How much the folder may hold: at the end of a build, what was not used for longest is removed.",
     ),
     Variable(
+        "launcher",
+        "command",
+        "",
+        "a command line, split as a shell does",
+        "A command that every heavy step is run behind, as a command of its own. Equal bytes: nothing is made again.",
+    ),
+    Variable(
         "verbose",
         "flag",
         "0",
@@ -141,6 +156,7 @@ class Settings:
 
     arch: str = ""
     backends: str = "cuda"
+    metal: str = "optional"
     print: bool = False
     library_optional: bool = False
     ltoir_arch: str = ""
@@ -152,6 +168,7 @@ class Settings:
     cache: str = ""
     cache_write: bool = False
     cache_size: str = ""
+    launcher: str = ""
     verbose: bool = False
 
 
@@ -189,7 +206,12 @@ def overridden(settings: Settings, builder: str, given: Mapping[str, Any], allow
 
 
 def convert(variable: Variable, name: str, value: Any) -> str | bool:
-    """One value as its row wants it: text without outer blanks, a list joined by commas, a flag as bool."""
+    """One value as its row wants it: text without outer blanks, a list joined by commas, a flag as bool.
+
+    The words of a command come out quoted, as a shell takes them.
+    """
+    if variable.kind == "command":
+        return _command(name, value)
     if variable.kind == "flag":
         text = str(int(value) if isinstance(value, bool) else value).strip().lower()
         if text not in YES + NO:
@@ -201,6 +223,19 @@ def convert(variable: Variable, name: str, value: Any) -> str | bool:
     if variable.kind == "choice" and text not in re.findall(r"`(\w+)`", variable.choices):
         raise BuildScriptError([Problem(f"`{name}={text}` is not known", hint=f"{name} is {variable.choices}")])
     return text
+
+
+def _command(name: str, value: Any) -> str:
+    if value == "":
+        return ""
+    try:
+        words = [str(word) for word in value] if isinstance(value, (list, tuple)) else shlex.split(str(value))
+    except ValueError as error:
+        what = f"`{name}={value}` is no command line: {str(error)[:1].lower()}{str(error)[1:]}"
+        raise BuildScriptError.of(what, f"{name}='./run.sh --option' for a command with options") from None
+    if not words or not words[0].strip():
+        raise BuildScriptError.of(f"`{name}={value}` names no command", f"leave `{name}` out to run nothing in front")
+    return shlex.join(words)
 
 
 def known_names() -> tuple[str, ...]:
@@ -215,6 +250,13 @@ def check_command_line(known: Iterable[str] = ()) -> None:
     problems = unknown_variables([name for name, _ in ARGLIST], known) + contradictions(ARGLIST)
     if problems:
         raise BuildScriptError(problems)
+
+
+def named_on_command_line(variable: str) -> bool:
+    """Whether SCons's command line gives one of our variables, in either spelling."""
+    from SCons.Script import ARGUMENTS
+
+    return variable in ARGUMENTS or PREFIX + variable in ARGUMENTS
 
 
 def unknown_variables(given: Iterable[str], known: Iterable[str] = ()) -> list[Problem]:

@@ -7,9 +7,14 @@ output tiles in theirs, a single one alone or in a tuple.
 
 from __future__ import annotations
 
+import os
 import runpy
+import sys
+import sysconfig
+import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +28,7 @@ from tilewright.exports.sizes import own_name
 from tilewright.problem import Place, Problem
 
 Reference = Callable[..., Any]
+_reading = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +82,41 @@ class ReferenceOracle:
 
 
 def load_references(path: Path) -> dict[str, Reference]:
-    """Every public function of a Python file by name. `CallerError` when it cannot be run."""
+    """Every public function of a Python file by name. `CallerError` when it cannot be run.
+
+    The file may import what lies beside it; two files with modules of one name beside them get each its own.
+    """
     try:
-        names = runpy.run_path(str(path))
+        with _imports_beside(path):
+            names = runpy.run_path(str(path))
     except Exception as error:
         what = f"the references cannot be read: {type(error).__name__}: {error}"
         raise CallerError([Problem(what, Place(str(path)), detail=_trace(error))]) from None
     return {name: value for name, value in names.items() if callable(value) and not name.startswith("_")}
+
+
+@contextmanager
+def _imports_beside(file: Path) -> Iterator[None]:
+    """As Python runs a program, without leaving a trace: neither in the folder, nor among the modules of this one."""
+    folder = os.path.dirname(os.path.abspath(file))
+    with _reading:
+        before, writes = set(sys.modules), sys.dont_write_bytecode
+        sys.path.insert(0, folder)
+        sys.dont_write_bytecode = True
+        try:
+            yield
+        finally:
+            sys.dont_write_bytecode = writes
+            sys.path.remove(folder)
+            for name in sys.modules.keys() - before:
+                if not _is_installed(getattr(sys.modules[name], "__file__", None)):
+                    del sys.modules[name]
+
+
+def _is_installed(file: str | None) -> bool:
+    """Whether a module is built in, or lies where packages and the standard library do."""
+    places = [sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return file is None or file.startswith((*(place + os.sep for place in places), str(Path(__file__).parents[3])))
 
 
 def _trace(error: Exception) -> str:

@@ -29,6 +29,7 @@ from tilewright.toolchain.toolkit import Toolkit
 
 TIME_LIMIT = 1800.0
 _BARE = re.compile(r"failed to compile Tile IR program|'cuda_tile\.preview\$call' op|Unresolved extern function")
+_WORD = re.compile(r"(?:\\[ #]|\S)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,12 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The file's bytes, warnings of ours, and what nvcc printed."""
+    """The file's bytes, warnings of ours, what nvcc printed, and the source with all headers that were read."""
 
     data: bytes
     warnings: tuple[Problem, ...]
     said: str
+    read: tuple[Path, ...] = ()
 
 
 def command_of(program: Program, toolkit: Toolkit, output: Path) -> list[str]:
@@ -102,7 +104,8 @@ def compile_program(program: Program, toolkit: Toolkit, environ: Mapping[str, st
         kept = folder / "kept"
         kept.mkdir()
         command = command_of(shadowed, toolkit, output)
-        done = _run([*command, "--keep", "--keep-dir", str(kept)], environment)
+        depfile = folder / "read.d"
+        done = _run([*command, "--keep", "--keep-dir", str(kept), "-MD", "-MF", str(depfile)], environment)
         said = _decoded(done.stdout)
         if done.returncode or not output.is_file():
             raise CallerError(
@@ -110,7 +113,14 @@ def compile_program(program: Program, toolkit: Toolkit, environ: Mapping[str, st
             )
         cubins = [output] if program.cubin else cubins_in(kept)
         warnings = inspected(_disassembled(cubins, toolkit, environment), symbols(libraries))
-        return Compiled(output.read_bytes(), tuple(warnings), said)
+        return Compiled(output.read_bytes(), tuple(warnings), said, files_in(depfile.read_bytes()))
+
+
+def files_in(depfile: bytes) -> tuple[Path, ...]:
+    """The prerequisites of the one rule in a depfile of a compiler, absolute; relative ones are of this folder."""
+    rule = os.fsdecode(depfile).replace("\\\n", " ").partition(" : ")[2]
+    words = _WORD.findall(rule)
+    return tuple(Path(os.path.abspath(re.sub(r"\\([ #])", r"\1", word).replace("$$", "$"))) for word in words)
 
 
 def _front_end(program: Program, nvcc: str) -> list[str]:

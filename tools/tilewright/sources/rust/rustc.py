@@ -21,6 +21,13 @@ _RELEASE = re.compile(r"^release: (\d+)\.(\d+)\.(\d+)", re.MULTILINE)
 _LLVM = re.compile(r"^LLVM version: ([\d.]+)", re.MULTILINE)
 _SECONDS = 600.0
 
+VARIABLES = (
+    *("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "RUST_MIN_STACK"),
+    *("CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"),
+    *("LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "TILEWRIGHT_ORACLE"),
+)
+"""The variables of the environment that a compilation sees: those of the compiler, of rustup and of the linker."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rustc:
@@ -109,9 +116,10 @@ def compile_rust(
 
     Both are in its own words.
 
-    `bootstrap` admits unstable features in a stable compiler; without it no variable of the user's does.
+    `bootstrap` admits unstable features in a stable compiler; without it no variable of the user's does.  The compiler
+    sees `VARIABLES` alone: what a source took from any other with `env!` would be in no signature.
     """
-    variables = {name: value for name, value in environ.items() if name != "RUSTC_BOOTSTRAP"}
+    variables = {name: environ[name] for name in VARIABLES if name in environ}
     variables["RUSTC_ICE"] = "0"  # no crash report in the user's folder
     if bootstrap:
         variables["RUSTC_BOOTSTRAP"] = "1"

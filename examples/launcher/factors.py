@@ -1,0 +1,4 @@
+"""What `decay.py` imports."""
+
+TILE = 64
+DECAY = 0.5

@@ -1,0 +1,1 @@
+#define SLOPE 0.125f
