@@ -6,6 +6,8 @@ import pytest
 
 from end_to_end.sandbox import Sandbox
 
+PLAIN = "[[tile_export(tile_shape = 128)]] __device__ float twice(float x) { return x + x; }\n"
+
 
 @pytest.mark.parametrize("target", ["", "-n", ".", "build", "build/sm_120/relu.tilelib", "build/sm_90"])
 def test_without_an_architecture_whoever_asks_for_a_library_learns_the_choices(sandbox: Sandbox, target: str) -> None:
@@ -77,6 +79,27 @@ def test_a_variable_given_twice_is_an_error_not_the_last_one(sandbox: Sandbox) -
     assert run.code == 2
     assert "`arch` is given more than once: sm_90 and sm_120" in run.errors[0]
     assert "arch=sm_90,sm_120" in run.errors[0]
+
+
+def test_the_folder_of_a_script_stands_for_what_the_script_declares(sandbox: Sandbox) -> None:
+    for name in ("nn/relu", "nn/clip", "other"):
+        one = name.replace("/", "_")
+        script = f'Import("env")\nenv.TileMockCaller(env.TileLibrary("{one}", "{one}.cu"))\n'
+        sandbox.write({f"{name}/SConscript": script, f"{name}/{one}.cu": PLAIN})
+    scripts = 'SConscript(["nn/relu/SConscript", "nn/clip/SConscript", "other/SConscript"], exports="env")\n'
+    sandbox.write({"SConstruct": sandbox.read("SConstruct").decode() + scripts})
+    assert "`arch` is missing" in sandbox.scons("nn/relu").errors[0]
+    for folder in ("nn/relu", "nn/relu/"):
+        assert sandbox.scons("arch=sm_120", "-n", folder).out.count("Compiling device code") == 1
+    assert sandbox.scons("arch=sm_120", "nn/relu").rebuilt("exports", "ltoir", "bytecode", "library")
+    assert {name.split("/")[-2] for name in sandbox.tree("build")} == {"relu"}
+    assert sandbox.scons("arch=sm_120", "nn/relu").up_to_date()
+    both = sandbox.scons("arch=sm_120", "nn")
+    assert both.out.count("Compiling device code") == 1
+    assert {name.split("/")[-2] for name in sandbox.tree("build")} == {"relu", "clip"}
+    assert sandbox.scons("arch=sm_120", "-c", "nn/clip").code == 0
+    assert {name.split("/")[-2] for name in sandbox.tree("build")} == {"relu"}
+    assert "is up to date" in sandbox.scons("arch=sm_120", "build/sm_120/nn/relu").out
 
 
 @pytest.mark.parametrize(

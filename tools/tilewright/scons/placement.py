@@ -14,9 +14,13 @@ from tilewright.scons.session import BUILD_FOLDER
 
 
 class Placement:
-    """Where artifacts go: `build/<arch>/<folder of the script>/`, or `<variant folder>/<arch>/`."""
+    """Where artifacts go: `build/<arch>/<folder of the script>/`, or `<variant folder>/<arch>/`.
+
+    Whoever names the folder of the script, or one above it, as a target gets the artifacts, too.
+    """
 
     def __init__(self, env: Env, name: str, suffix: str = tilelib.SUFFIX) -> None:
+        self.env = env
         self.name = name
         self.suffix = suffix
         here = env.Dir(".")
@@ -38,7 +42,16 @@ class Placement:
                 f"`{os.path.relpath(blocked)}` is a file, and a folder is needed there for `{self.name}`",
                 "move the file away",
             )
-        return self.root if path == "." else self.root.Dir(path)
+        made = self.root if path == "." else self.root.Dir(path)
+        self._build_with_script_folder(made)
+        return made
+
+    def _build_with_script_folder(self, made: Dir) -> None:
+        script = self.env.Dir(".").srcnode().get_abspath()
+        for target, path in missing_arch.targets_on_command_line().items():
+            if _within(script, path) and not _within(made.get_abspath(), path):
+                alias = self.env.Alias(target, self.env.Value(target))
+                self.env.Depends(alias, [self.env.Dir(path), made])  # as sources, all that is in them would count
 
     def bare(self) -> File:
         """The target without an architecture: nothing makes it in a run that only cleans or shows help."""
@@ -51,6 +64,10 @@ class Placement:
         except OSError:
             return ()
         return tuple(name for name in names if missing_arch.is_architecture(name))
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + os.sep)
 
 
 def _folder(env: Env, path: str) -> Dir:
