@@ -13,7 +13,7 @@ from lowering.metal.conftest import clang as clang  # a fixture
 from runtime.conftest import builder as builder
 from runtime.conftest import mac as mac
 from runtime.conftest import mac_of as mac_of
-from runtime.standin_metal import Mac
+from runtime.standin_machine import Mac
 
 KERNEL = """\
 from tilewright import tile

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from lowering.metal.conftest import clang as clang  # a fixture
-from runtime.standin_metal import Mac, installed
+from runtime.standin_machine import Mac
+from runtime.standin_metal import installed
 from runtime.standin_msl import Builder
 from tilewright.lowering.metal.check.clang import Clang
 

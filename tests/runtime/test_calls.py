@@ -7,7 +7,8 @@ import pytest
 
 from lowering.evidence_cases import permuted
 from runtime.emulated import EmulatedDriver
-from runtime.standin_metal import Mac, installed
+from runtime.standin_machine import Mac
+from runtime.standin_metal import installed
 from tileir import kernels
 from tilewright.runtime import CudaDevice, ShaderError, compile, open_metal_device
 from tilewright.runtime.buffer import BufferView
@@ -140,3 +141,11 @@ def test_copies_of_another_size_or_type_are_refused(device):
     buffer = device.buffer(10)
     for array in (np.zeros(9, np.float32), np.zeros(10), np.zeros((10, 2), np.float32)[:, 0]):
         assert "does not fit" in error_of(lambda a=array: buffer.copy_from(a))
+
+
+def test_a_copy_goes_to_an_array_that_may_be_written(device):
+    """The memory of such an array may be a file's, or a constant."""
+    buffer, host = device.buffer(10), np.zeros(10, np.float32)
+    host.flags.writeable = False
+    assert "may only be read cannot take a copy [copy-mismatch]" in error_of(lambda: buffer.copy_to(host))
+    (device.stream() << buffer.copy_from(host)).synchronize()

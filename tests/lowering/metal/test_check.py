@@ -239,6 +239,35 @@ def test_two_threadgroups_that_write_one_element_race(clang, tmp_path):
     assert "data race" in launch(program, 0, (2, 1, 1), (32, 1, 1), buffers, tmp_path).fault
 
 
+def test_threadgroups_with_many_threads_between_them_race(clang, tmp_path):
+    """The first and the last one of 9 x 256 threads write the same elements, each of the others its own."""
+    body = "  x[g == n - 1 ? t : g * 256 + t] = 1.0f;"
+    places = ", uint g [[threadgroup_position_in_grid]], uint n [[threadgroups_per_grid]]"
+    program = build(clang, [kernel(body, signature=places)], tmp_path, Variant.TSAN)
+    buffers = [Bound(np.zeros(9 * 256, np.float32))]
+    for groups in (0, 4):
+        outcome = launch(program, 0, (9, 1, 1), (256, 1, 1), buffers, tmp_path, groups=groups)
+        assert "data race" in outcome.fault
+
+
+@pytest.mark.parametrize(("groups", "ran"), [(0, range(10)), (1, [0]), (2, [0, 9]), (4, [0, 1, 2, 9]), (99, range(10))])
+@pytest.mark.parametrize("order", Order)
+def test_a_part_of_a_launch_is_its_first_threadgroups_and_the_last(groups, ran, order, parts):
+    """Each of them stands in the whole launch."""
+    program, folder = parts
+    buffers = [Bound(np.zeros(10, np.float32))]
+    outcome = launch(program, 0, (5, 2, 1), (1, 1, 1), buffers, folder, order=order, groups=groups)
+    assert outcome.fault == ""
+    np.testing.assert_array_equal(outcome.contents[0], [5.0 * (each in ran) for each in range(10)])
+
+
+@pytest.fixture(scope="module")
+def parts(clang, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    places = ", uint2 g [[threadgroup_position_in_grid]], uint2 n [[threadgroups_per_grid]]"
+    return build(clang, [kernel("  x[g.y * n.x + g.x] = float(n.x);", signature=places)], folder), folder
+
+
 def test_no_clang_says_what_to_install(tmp_path):
     with pytest.raises(LoweringError, match="the MSL check needs clang 16 or newer") as caught:
         find_clang({"PATH": str(tmp_path)})

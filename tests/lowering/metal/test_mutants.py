@@ -64,7 +64,7 @@ MUTATIONS = {
         (Mutation("second barrier removed", BARRIER, "", 1), {"TSan"}),
         (Mutation("barrier without memory", "mem_flags::mem_threadgroup", "mem_flags::mem_none"), {"TSan"}),
         (Mutation("bound widened", r"< 1000\)", "<= 1000)", 1), {"ASan"}),
-        (Mutation("store bound widened", r"< 1000\)", "<= 1000)", 3), {"guard page"}),
+        (Mutation("store bound widened", r"< 1000\)", "<= 1000)", 3), {"guard band", "TSan"}),
         (Mutation("guard missing", r"if \(e\d+ < 1000\) \{", "{", -1), {"ASan"}),
         (Mutation("barrier in a branch", r"(  threadgroup_barrier.*)", r"if (worker < 32) {\1}"), {"scheduler"}),
         (

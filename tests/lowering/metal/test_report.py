@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lowering.metal.cases import MPP, ROWS, case
 from lowering.metal.kernels import native_gemm, row_sum
-from tilewright.lowering.metal.check.comparison import compare
+from tilewright.lowering.metal.check.comparison import Case, compare, examine
 from tilewright.lowering.metal.check.identity import check_identity
 from tilewright.lowering.metal.check.programs import Variant, build
 from tilewright.lowering.metal.check.report import check
@@ -46,19 +46,41 @@ def test_a_wrong_kernel_fails_with_its_fault(clang, tmp_path):
 
 
 def test_a_part_of_a_launch_is_compared_where_it_wrote(clang, tmp_path):
-    """One program a threadgroup: a fault of the second one shows only when that runs."""
-    good = case("sum", row_sum(3, 1000), ROWS, 1e-5)
-    assert good.artifact.grid == (3, 1, 1)
-    wrong = replace(good.artifact, source=good.artifact.source.replace("= 0.0f;", "= float(group);", 1))
-    idle = replace(good.artifact, source=good.artifact.source.replace("p1[", "if (group > 5) p1["))
-    cases = [replace(good, artifact=wrong), replace(good, artifact=idle)]
+    """One program a threadgroup: a fault of one shows only when that runs, which are the first ones and the last."""
+    good = case("sum", row_sum(5, 1000), ROWS, 1e-5)
+    assert good.artifact.grid == (5, 1, 1)
+
+    def edited(old: str, new: str) -> Case:
+        return replace(good, artifact=replace(good.artifact, source=good.artifact.source.replace(old, new, 1)))
+
+    second, last = (edited("= 0.0f;", f"= float(group == {place});") for place in (1, 4))
+    cases = [second, last, edited("p1[", "if (group > 5) p1[")]
     program = build(clang, [Msl.of(each.artifact) for each in cases], tmp_path)
-    alone = compare(program, 0, cases[0], tmp_path, groups=1)
+    alone = compare(program, 0, second, tmp_path, groups=1)
     assert alone.passed
-    assert alone.part == "1 of 3 threadgroups"
-    for groups in (0, 2, 3):
-        assert "wrong result in `y`" in compare(program, 0, cases[0], tmp_path, groups=groups).faults[0]
-    assert compare(program, 1, cases[1], tmp_path, groups=1).faults == ("the threadgroups that ran wrote nothing",)
+    assert alone.part == "1 of 5 threadgroups"
+    assert compare(program, 0, second, tmp_path, groups=2).passed
+    assert compare(program, 1, last, tmp_path, groups=1).passed
+    for number, groups in ((0, 0), (0, 3), (0, 5), (1, 2), (1, 3)):
+        found = compare(program, number, cases[number], tmp_path, groups=groups)
+        assert "wrong result in `y`" in found.faults[0], (number, groups)
+    assert compare(program, 2, cases[2], tmp_path, groups=1).faults == ("the threadgroups that ran wrote nothing",)
+
+
+def test_the_last_threadgroup_of_a_large_launch_is_raced(clang, tmp_path):
+    """It is the ragged one. Here it alone lacks a barrier, which results do not show."""
+    good = case("sum", row_sum(9, 4096), ROWS, 1e-5)
+    assert (good.artifact.grid, good.artifact.block) == ((9, 1, 1), (256, 1, 1))
+    barrier = "  threadgroup_barrier("
+    assert good.artifact.source.count(barrier) == 1
+    source = good.artifact.source.replace(barrier, "  if (group != 8) threadgroup_barrier(")
+    wrong = replace(good, artifact=replace(good.artifact, source=source))
+    texts = [Msl.of(each.artifact) for each in (good, wrong)]
+    program = build(clang, texts, tmp_path, Variant.TSAN)
+    passed, raced = (examine(program, number, each, tmp_path) for number, each in enumerate((good, wrong)))
+    assert passed.passed
+    assert passed.part == raced.part == "4 of 9 threadgroups"
+    assert "data race" in raced.faults[0]
 
 
 def test_views_of_one_buffer_have_bands_between_them(clang, tmp_path):

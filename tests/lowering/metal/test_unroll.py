@@ -78,12 +78,13 @@ def test_a_factor_is_an_integer_of_1_to_16(factor):
 def test_a_factor_belongs_to_rows():
     """No other form takes it as a hint, neither one that was asked for nor one that an automatic root would keep."""
     for factor in (1, 4):
-        for options in (
-            CompileOptions(reduction_unroll=factor),
-            CompileOptions(reduction_unroll=factor, metal_mpp=True),
+        for native, hint in (
+            (False, "subgroup_reductions=True, or leave `reduction_unroll` out"),
+            (True, "leave `reduction_unroll` out"),
         ):
-            with pytest.raises(LoweringError, match="an option of SIMD-group rows, which were not requested"):
-                lower(row_sum(3, 1000), options)
+            with pytest.raises(LoweringError, match="an option of SIMD-group rows, which were not requested") as caught:
+                lower(row_sum(3, 1000), CompileOptions(reduction_unroll=factor, metal_mpp=native))
+            assert [problem.hint for problem in caught.value.problems] == [hint]
     gated = dsl.swiglu.capture((4, 64), (4, 64), (4, 64)).function
     assert lower(gated, ROWS).form is Form.REFERENCE
     with pytest.raises(LoweringError, match="asks for SIMD-group rows, which the kernel cannot have") as caught:

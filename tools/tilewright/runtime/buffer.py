@@ -111,9 +111,13 @@ class BufferView:
         return Copy(self, fitting(self, host), to_device=True)
 
     def copy_to(self, host: NDArray[Any]) -> Copy:
-        """Command: the part into an array of the same size."""
+        """Command: the part into an array of the same size, which may be written."""
         from tilewright.runtime.stream import Copy
 
+        if not host.flags.writeable:
+            raise refusal(
+                "an array that may only be read cannot take a copy", "copy-mismatch", "numpy.empty_like(array)"
+            )
         return Copy(self, fitting(self, host), to_device=False)
 
 

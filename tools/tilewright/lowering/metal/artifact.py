@@ -15,6 +15,7 @@ from tilewright.lowering.artifact import DeviceArtifact, usage_words
 from tilewright.lowering.metal.device import METAL4_FAMILY, METAL4_OS, MSL3_OS, SIMD_WIDTH, SUBGROUP_FAMILY
 
 ABI = "tile-direct-buffers-v1"
+SAFE_MATH = ("-fmetal-math-mode=safe", "-fmetal-math-fp32-functions=precise")
 
 
 class Form(Enum):
@@ -52,8 +53,7 @@ class MetalArtifact(DeviceArtifact):
         """Options of the offline compiler; without them its default is fast math."""
         if self.fast_math:
             return ("-fmetal-math-mode=fast", "-fmetal-math-fp32-functions=fast")
-        exact = ("-fmetal-math-mode=safe", "-fmetal-math-fp32-functions=precise")
-        return exact if self.fmad else (*exact, "-ffp-contract=off")
+        return SAFE_MATH if self.fmad else (*SAFE_MATH, "-ffp-contract=off")
 
     @property
     def compile_key(self) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.lowering.errors import LoweringError
-from tilewright.lowering.metal.artifact import MetalArtifact
+from tilewright.lowering.metal.artifact import SAFE_MATH, MetalArtifact
 from tilewright.lowering.metal.device import METAL4_OS, MSL3_OS
 from tilewright.problem import Problem
 
@@ -23,8 +23,6 @@ SYSTEM = "Darwin"
 
 LANGUAGES = {"3.0": MSL3_OS, "3.1": 14, "3.2": 15, "4.0": METAL4_OS}
 """The versions of MSL that a source written by hand may have, each with the oldest macOS that takes it."""
-
-SAFE_MATH = ("-fmetal-math-mode=safe", "-fmetal-math-fp32-functions=precise")
 
 Run = Callable[[Sequence[str]], tuple[int, str, str]]
 """Runs a command: its exit status, and what it printed on standard output and standard error."""
@@ -200,7 +198,13 @@ def refuse_equal_kernels(entries: Mapping[str, str]) -> None:
     for source, entry in entries.items():
         if entry in first:
             what = f"`{first[entry]}` and `{source}` both have the kernel `{entry}`, and a library holds it once"
-            problems.append(Problem(what, hint='name one with @tile.kernel(name="...")', rule="equal-kernels"))
+            problems.append(
+                Problem(
+                    what,
+                    hint='name one with @tile.kernel(name="..."); a function that makes the kernel can take the name',
+                    rule="equal-kernels",
+                )
+            )
         first.setdefault(entry, source)
     if problems:
         raise LoweringError(problems)

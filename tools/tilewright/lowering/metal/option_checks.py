@@ -69,7 +69,8 @@ def reduction_unroll(options: CompileOptions, device: MetalDevice) -> Iterator[P
         yield fault
     elif options.reduction_unroll and not options.subgroup_reductions:
         what = f"reduction_unroll={options.reduction_unroll} is an option of SIMD-group rows, which were not requested"
-        yield Problem(what, hint="subgroup_reductions=True, or leave `reduction_unroll` out", rule="reduction-unroll")
+        rows = "" if options.metal_mpp else "subgroup_reductions=True, or "
+        yield Problem(what, hint=f"{rows}leave `reduction_unroll` out", rule="reduction-unroll")
 
 
 def program_order(options: CompileOptions, device: MetalDevice) -> Iterator[Problem]:

@@ -29,8 +29,8 @@ BAND = 19
 SENTINEL = 17
 SEEDS = (0, 1)
 MOST_RACED_THREADS = 1200
-"""Of a larger launch only as many threadgroups run under the thread sanitizer, which pays for each thread, and tells no
-more of them apart when there are more."""
+"""Of a larger launch only as many threadgroups run under the thread sanitizer, which pays for each thread, but two at
+least."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,10 @@ class Evidence:
 
 def examine(program: Program, number: int, case: Case, folder: Path) -> Evidence:
     """A case as the variant asks: plain at every seed and order, under a sanitizer at one of each. Of a launch that is
-    large for the thread sanitizer some threadgroups run under it, and its evidence says how many."""
+    large for the thread sanitizer some threadgroups run under it, the last one too, and its evidence says how many."""
     if program.variant is Variant.PLAIN:
         return compare(program, number, case, folder)
-    groups = max(1, MOST_RACED_THREADS // prod(case.artifact.block)) if program.variant is Variant.TSAN else 0
+    groups = max(2, MOST_RACED_THREADS // prod(case.artifact.block)) if program.variant is Variant.TSAN else 0
     return compare(program, number, case, folder, seeds=(1,), orders=(Order.PERMUTED,), groups=groups)
 
 
@@ -95,13 +95,12 @@ def compare(
     """Runs a case at every seed and order. Even seeds have guard bands, unless a sanitizer watches exact sizes; with
     odd ones a view ends where memory ends, and `multiply` has its other reading. Stops at a fault.
 
-    `groups`: only that many threadgroups run, from the first (0 = all). Programs of a launch are independent, so what
+    `groups`: only that many threadgroups run (0 = all), as in `launch`. Programs of a launch are independent, so what
     they write is as in the whole launch; elements that none of them touched are not compared.
     """
     worst, runs = 0.0, 0
-    whole = case.artifact.grid
-    grid = (groups, 1, 1) if 0 < groups < prod(whole) else whole
-    part = "" if grid == whole else f"{groups} of {prod(whole)} threadgroups"
+    whole = prod(case.artifact.grid)
+    part = f"{groups} of {whole} threadgroups" if 0 < groups < whole else ""
     for seed in seeds:
         arguments = contents(case.function, case.inputs, seed)
         wanted = evaluate(case.function, arguments)
@@ -113,13 +112,14 @@ def compare(
             outcome = launch(
                 program,
                 number,
-                grid,
+                case.artifact.grid,
                 case.artifact.block,
                 buffers,
                 folder,
                 order=order,
                 seed=seed,
                 multiply_adds=bool(seed % 2),
+                groups=groups,
             )
             if outcome.fault:
                 return Evidence(case.name, program.variant, runs, worst, (outcome.fault,), part=part)

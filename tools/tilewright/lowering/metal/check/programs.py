@@ -29,6 +29,7 @@ HEADERS = {
     "metal_simdgroup_matrix": "matrices.h",
     "metal_tensor": "tensors.h",
     "MetalPerformancePrimitives/MetalPerformancePrimitives.h": "primitives.h",
+    "buffers.h": "buffers.h",
     "fibers.h": "fibers.h",
 }
 OTHER_NAMES = {
@@ -55,10 +56,7 @@ FLAGS = (
 
 
 class Variant(Enum):
-    """How a program is built; the sanitizers see what a plain run survives.
-
-    TSan tells at most about 250 threads of a launch apart: two threadgroups that meet are found in small launches.
-    """
+    """How a program is built; the sanitizers see what a plain run survives. TSan takes some 8,000 threads a launch."""
 
     PLAIN = "plain"
     ASAN = "asan"
@@ -147,14 +145,18 @@ def launch(
     order: Order = Order.FORWARD,
     seed: int = 0,
     multiply_adds: bool = False,
+    groups: int = 0,
     seconds: float = 120.0,
 ) -> Outcome:
-    """Runs one kernel; `multiply_adds` is the other reading of the mode `multiply`."""
+    """Runs one kernel; `multiply_adds` is the other reading of the mode `multiply`.
+
+    Of the threadgroups of `grid` all run, or `groups` of them: the first ones and, from two on, the last one.
+    """
     by_buffer = {id(each.contents): folder / f"slot{place}" for place, each in enumerate(buffers)}
     files = [by_buffer[id(each.contents)] for each in buffers]
     for file, each in zip(files, buffers, strict=True):
         file.write_bytes(each.contents.tobytes())
-    words = [str(number), str(order.value), str(seed), str(int(multiply_adds)), *map(str, (*grid, *block))]
+    words = [str(number), str(order.value), str(seed), str(int(multiply_adds)), *map(str, (*grid, *block, groups))]
     for file, each in zip(files, buffers, strict=True):
         words += [str(file), str(each.offset)]
     try:
@@ -185,7 +187,7 @@ def environment(program: Program) -> dict[str, str]:
     options = {
         "ASAN_OPTIONS": {"detect_stack_use_after_return": "0", "detect_leaks": "0", **symbolizer},
         "UBSAN_OPTIONS": {"print_stacktrace": "1", **symbolizer},
-        "TSAN_OPTIONS": {"halt_on_error": "1", "exitcode": "66", **symbolizer},
+        "TSAN_OPTIONS": {"halt_on_error": "1", "exitcode": "66", "atexit_sleep_ms": "0", **symbolizer},
     }
     words = {name: ":".join(f"{key}={value}" for key, value in each.items()) for name, each in options.items()}
     return {"PATH": os.environ.get("PATH", ""), **words}

@@ -2,24 +2,22 @@
 // tells them about fibers and about the order that barriers make. Copies nothing by memcpy, which TSan would see.
 #include <csetjmp>
 #include <cstdarg>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
 
+#include "buffers.h"
 #include "tw_runtime.h"
 
 #define WEAK extern "C" __attribute__((weak))
 WEAK void *__tsan_create_fiber(unsigned);
 WEAK void *__tsan_get_current_fiber();
 WEAK void __tsan_switch_to_fiber(void *, unsigned);
-WEAK void __tsan_destroy_fiber(void *);
 WEAK void __tsan_acquire(void *);
 WEAK void __tsan_release(void *);
 WEAK void __sanitizer_start_switch_fiber(void **, const void *, size_t);
@@ -28,7 +26,7 @@ extern "C" decltype(_setjmp) _setjmp __attribute__((returns_twice));  // -fno-bu
 
 namespace {
 
-constexpr size_t STACK = 256 * 1024, PAGE = 4096, THREADGROUP_BYTES = 32768;
+constexpr size_t STACK = 256 * 1024, THREADGROUP_BYTES = 32768;
 enum class State { ready, waiting, done };
 
 struct Fiber {
@@ -74,12 +72,6 @@ int kernel_number;
 unsigned chosen_seed;
 bool multiply_reading, has_tsan, watched;
 
-unsigned char *mapped(size_t bytes) {
-  long address = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (address < 0 && address > -4096) { tw::fail("no memory for %zu bytes", bytes); }
-  return reinterpret_cast<unsigned char *>(address);
-}
-
 void copy(void *to, const void *from, size_t bytes) {
   typedef unsigned __attribute__((may_alias, aligned(1))) Word;
   volatile unsigned char *target = static_cast<volatile unsigned char *>(to);
@@ -123,7 +115,7 @@ void to_scheduler(bool ends) {
   entered(self->fake);
 }
 
-// A sanitizer sees a fiber end with its thread; else the thread at the same place of the next threadgroup goes on in it.
+// Under a sanitizer a fiber has one thread; else the thread at the same place of the next threadgroup goes on in it.
 void body() {
   entered(nullptr);
   for (;;) {
@@ -224,7 +216,7 @@ void run_group(const unsigned *groups, const unsigned *threads, const unsigned *
     fiber.context.uc_stack.ss_size = STACK;
     fiber.context.uc_link = nullptr;
     makecontext(&fiber.context, body, 0);
-    if (has_tsan) { fiber.tsan = __tsan_create_fiber(0); }
+    if (has_tsan) { fiber.tsan = __tsan_create_fiber(0); }  // never destroyed: TSan would forget what it did
   }
   const std::vector<unsigned> visited = visit_order(count, order);
   for (;;) {
@@ -248,39 +240,6 @@ void run_group(const unsigned *groups, const unsigned *threads, const unsigned *
     }
     if (!released) { stuck(); }
   }
-  for (Fiber &each : fibers) {
-    if (has_tsan) { __tsan_destroy_fiber(each.tsan); }
-  }
-}
-
-void outside(int) {
-  static const char text[] = "msl-check: access outside a buffer (guard page)\n";
-  if (write(2, text, sizeof text - 1) < 0) { _exit(98); }
-  _exit(97);
-}
-
-struct Buffer { unsigned char *memory; size_t bytes; const char *file; };
-
-// The contents of a file in memory that ends at an inaccessible page, or exactly sized for the address sanitizer.
-Buffer loaded(const char *file, bool guarded) {
-  FILE *stream = fopen(file, "rb");
-  if (!stream) { tw::fail("no file %s", file); }
-  fseek(stream, 0, SEEK_END);
-  const size_t bytes = size_t(ftell(stream));
-  rewind(stream);
-  unsigned char *memory;
-  if (guarded) {
-    const size_t pages = (bytes + PAGE - 1) / PAGE * PAGE;
-    unsigned char *base = mapped(pages + 2 * PAGE);
-    mprotect(base, PAGE, PROT_NONE);
-    mprotect(base + PAGE + pages, PAGE, PROT_NONE);
-    memory = base + PAGE + pages - bytes;
-  } else {
-    memory = static_cast<unsigned char *>(malloc(bytes));
-  }
-  if (fread(memory, 1, bytes, stream) != bytes) { tw::fail("cannot read %s", file); }
-  fclose(stream);
-  return {memory, bytes, file};
 }
 
 }  // namespace
@@ -349,32 +308,22 @@ void fail(const char *format, ...) {
 }  // namespace tw
 
 // Words: kernel, thread order (0 forward, 1 backward, 2 permuted), seed, reading of multiply (0 overwrites), three
-// counts of threadgroups, three of threads, then a file and an offset in bytes for each slot. A file named twice is one
-// buffer.
+// counts of threadgroups, three of threads, how many threadgroups run (0 all, else the first ones and the last one),
+// then a file and an offset in bytes for each slot. A file named twice is one buffer.
 int main(int count, char **words) {
-  if (count < 11) { return 95; }
-  unsigned numbers[10];
-  for (int at = 0; at < 10; ++at) { numbers[at] = unsigned(strtoul(words[1 + at], nullptr, 10)); }
+  if (count < 12) { return 95; }
+  unsigned numbers[11];
+  for (int at = 0; at < 11; ++at) { numbers[at] = unsigned(strtoul(words[1 + at], nullptr, 10)); }
   kernel_number = int(numbers[0]);
   chosen_seed = numbers[2];
   multiply_reading = numbers[3] != 0;
   has_tsan = __tsan_create_fiber != nullptr;
   watched = has_tsan || __sanitizer_start_switch_fiber;
   const bool has_asan = __sanitizer_start_switch_fiber != nullptr && !has_tsan;
-  if (!has_asan) {
-    static unsigned char handler_stack[65536];
-    stack_t alternate{};
-    alternate.ss_sp = handler_stack;
-    alternate.ss_size = sizeof handler_stack;
-    sigaltstack(&alternate, nullptr);
-    struct sigaction action {};
-    action.sa_handler = outside;
-    action.sa_flags = SA_ONSTACK;
-    sigaction(SIGSEGV, &action, nullptr);
-  }
+  if (!has_asan) { catch_faults(); }
   std::vector<Buffer> buffers;
   std::vector<void *> slots;
-  for (int at = 11; at + 1 < count; at += 2) {
+  for (int at = 12; at + 1 < count; at += 2) {
     size_t found = 0;
     while (found < buffers.size() && strcmp(buffers[found].file, words[at]) != 0) { ++found; }
     if (found == buffers.size()) { buffers.push_back(loaded(words[at], !has_asan)); }
@@ -386,15 +335,14 @@ int main(int count, char **words) {
     __tsan_release(&launch_token);
   }
   const unsigned *groups = numbers + 4, *threads = numbers + 7;
-  for (unsigned linear : visit_order(groups[0] * groups[1] * groups[2], numbers[1])) {
+  const unsigned total = groups[0] * groups[1] * groups[2];
+  const unsigned part = numbers[10] && numbers[10] < total ? numbers[10] : total;
+  for (unsigned at : visit_order(part, numbers[1])) {
+    const unsigned linear = at && at + 1 == part ? total - 1 : at;
     const unsigned group[3] = {linear % groups[0], linear / groups[0] % groups[1], linear / groups[0] / groups[1]};
     run_group(groups, threads, group, numbers[1]);
   }
   if (has_tsan) { __tsan_acquire(&end_token); }
-  for (const Buffer &each : buffers) {
-    FILE *stream = fopen(each.file, "wb");
-    if (!stream || fwrite(each.memory, 1, each.bytes, stream) != each.bytes) { tw::fail("cannot write %s", each.file); }
-    fclose(stream);
-  }
+  for (const Buffer &each : buffers) { store(each); }
   return 0;
 }
