@@ -1,8 +1,9 @@
-"""Fixtures shared by all rooms: the resolved toolkit and the real disassembler."""
+"""Fixtures shared by all rooms, the resolved toolkit and the real disassembler; and Ctrl-C, which tests send."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from tilewright.toolchain.toolkit import Toolkit, resolve
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell started the tests in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

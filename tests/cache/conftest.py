@@ -1,18 +1,26 @@
-"""An entry to store, and folders to store it in."""
+"""An entry to store, folders and servers to store it in, and the cache of a build over them."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from cache.servers import Server, serving
 from tilewright.cache.action_result import Entry, Output
 from tilewright.cache.local import LocalStore
+from tilewright.cache.tiers import Cache, open_cache
+
+TOOLS = Path(__file__).parents[2] / "tools"
+Files = list[tuple[str, bytes, bool]]
+Open = Callable[..., Cache]
 
 
 def outputs(**contents: bytes) -> tuple[Entry, dict[str, bytes]]:
@@ -22,9 +30,52 @@ def outputs(**contents: bytes) -> tuple[Entry, dict[str, bytes]]:
     return entry, {digests[name]: data for name, data in contents.items()}
 
 
+def in_a_process(script: str, *words: str) -> str:
+    """What a Python of its own prints for a script; it must succeed, and nobody may write to its standard error."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words],
+        env={**os.environ, "PYTHONPATH": str(TOOLS)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
 def key(name: str) -> str:
     """A key."""
     return hashlib.sha256(name.encode()).hexdigest()
+
+
+def restored(cache: Cache, files: Files, name: str = "x") -> Files | None:
+    """What a key gives, which must have outputs of the names of these; None for a miss."""
+    found = cache.restore(key(name), [output for output, _, _ in files])
+    return None if found is None else [(output.name, data, output.executable) for output, data in found]
+
+
+@pytest.fixture
+def told() -> list[str]:
+    """The lines that the caches of this test print."""
+    return []
+
+
+@pytest.fixture
+def opened(tmp_path: Path, told: list[str]) -> Open:
+    """Opens a cache by its places."""
+
+    def make(places: str, write: bool = True) -> Cache:
+        return open_cache(places, top=tmp_path, tell=told.append, write_remote=write)
+
+    return make
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A server of HTTP."""
+    with serving() as running:
+        yield running
 
 
 @pytest.fixture

@@ -7,57 +7,31 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cache.conftest import key, writing_refused
+from cache.conftest import Open, key, restored, writing_refused
 from cache.servers import Server, serving
 from needed_tools import needed
 from tilewright.cache import remote, tiers
 from tilewright.cache.action_result import decode, encode
 from tilewright.cache.errors import CacheError
 from tilewright.cache.http import HttpStore
-from tilewright.cache.tiers import Cache, open_cache, size_of
+from tilewright.cache.tiers import size_of
 
 FILES = [("a.txt", b"one" * 1000, False), ("b", b"two", True)]
-NAMES = ["a.txt", "b"]
-Open = Callable[..., Cache]
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serving() as running:
-        yield running
-
-
-@pytest.fixture
-def told() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def opened(tmp_path: Path, told: list[str]) -> Open:
-    def make(places: str, write: bool = True) -> Cache:
-        return open_cache(places, top=tmp_path, tell=told.append, write_remote=write)
-
-    return make
-
-
-def restored(cache: Cache, name: str = "x") -> list[tuple[str, bytes, bool]] | None:
-    found = cache.restore(key(name), NAMES)
-    return None if found is None else [(output.name, data, output.executable) for output, data in found]
 
 
 def test_what_one_machine_stores_another_finds(server: Server, opened: Open, told: list[str]) -> None:
     opened(server.url).store(key("x"), FILES, 2.5)
     assert [request.split("/")[2] for request in server.requests] == ["cas", "cas", "ac"]
     other = opened(server.url, write=False)
-    assert restored(other, "y") is None
-    assert restored(other) == FILES
+    assert restored(other, FILES, "y") is None
+    assert restored(other, FILES) == FILES
     assert other.statistics.line() == "tilewright cache: 1 hit, 1 miss, 3003 bytes restored, 2.5 s saved"
     assert told == []
 
@@ -69,9 +43,9 @@ def test_a_server_is_only_read_unless_told_otherwise(server: Server, opened: Ope
 
 def test_a_folder_in_front_keeps_what_the_server_gave(server: Server, opened: Open) -> None:
     opened(server.url).store(key("x"), FILES, 0)
-    assert restored(opened(f"near,{server.url}", write=False)) == FILES
+    assert restored(opened(f"near,{server.url}", write=False), FILES) == FILES
     seen = len(server.requests)
-    assert restored(opened(f"near,{server.url}", write=False)) == FILES
+    assert restored(opened(f"near,{server.url}", write=False), FILES) == FILES
     assert len(server.requests) == seen
 
 
@@ -83,7 +57,7 @@ def test_a_connection_is_kept_and_made_again_when_it_was_closed(server: Server, 
     assert cache.remote is not None
     kept = cache.remote._local.connection
     kept.sock.shutdown(socket.SHUT_RDWR)
-    assert restored(cache, "3") == FILES
+    assert restored(cache, FILES, "3") == FILES
     assert server.connections == 2
     assert told == []
 
@@ -111,111 +85,13 @@ def test_a_server_that_misbehaves_costs_one_line_and_little_time(
     cache = opened(server.url)
     started = time.monotonic()
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(lambda _: restored(cache), range(4))) == [None] * 4
-    assert [restored(cache) for _ in range(3)] == [None] * 3
+        assert list(pool.map(lambda _: restored(cache, FILES), range(4))) == [None] * 4
+    assert [restored(cache, FILES) for _ in range(3)] == [None] * 3
     assert time.monotonic() - started < 3
     assert told == [f"tilewright cache: {server.url} {words}; it is not used any more in this run"]
     seen = len(server.requests)
     cache.store(key("x"), FILES, 0)
     assert len(server.requests) == seen
-
-
-@pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_a_server_that_is_busy_for_a_moment_is_asked_again(
-    server: Server, opened: Open, told: list[str], status: int
-) -> None:
-    server.fault, server.lasts, server.status = "busy", 2, status
-    opened(server.url).store(key("x"), FILES, 0)
-    server.lasts = 2
-    assert restored(opened(server.url)) == FILES
-    assert told == []
-    assert [request.split("/")[2] for request in server.requests] == ["cas"] * 4 + ["ac"] * 4 + ["cas"] * 2
-
-
-@pytest.mark.parametrize("fault", ["reset", "half", "silent", "drip"])
-def test_a_connection_that_is_lost_once_is_made_again(
-    server: Server, opened: Open, told: list[str], monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
-    opened(server.url).store(key("x"), FILES, 0)
-    cache = opened(server.url)
-    assert restored(cache, "y") is None
-    if fault in ("silent", "drip"):
-        monkeypatch.setattr(remote, "TIME_LIMIT", 0.6)
-    server.fault, server.lasts = fault, {"half": 2}.get(fault, 1)  # the entry is never half
-    assert restored(cache) == FILES
-    assert told == []
-
-
-@pytest.mark.parametrize(
-    ("fault", "words", "tries"),
-    [
-        ("busy", "answers with status 503", 3),
-        ("reset", "closes the connection (", 3),
-        ("silent", "takes too long for an answer", 1),
-        ("status", "answers with status 500", 1),
-    ],
-)
-def test_tries_are_few(
-    server: Server,
-    opened: Open,
-    told: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    fault: str,
-    words: str,
-    tries: int,
-) -> None:
-    if fault == "silent":
-        monkeypatch.setattr(remote, "TIME_LIMIT", 0.6)
-    server.fault = fault
-    cache = opened(server.url)
-    started = time.monotonic()
-    assert [restored(cache), restored(cache)] == [None, None]
-    assert time.monotonic() - started < 3
-    assert len(server.requests) == tries
-    assert len(told) == 1
-    assert words in told[0]
-
-
-@pytest.mark.parametrize(
-    ("fault", "retries", "words"),
-    [("busy", 3, "answers with status 503"), ("silent", 39, "takes too long for an answer")],
-)
-def test_a_server_that_fails_again_and_again_for_a_moment_is_left(
-    server: Server,
-    opened: Open,
-    told: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    fault: str,
-    retries: int,
-    words: str,
-) -> None:
-    monkeypatch.setattr(remote, "RETRIES", retries)
-    if fault == "silent":
-        monkeypatch.setattr(remote, "TIME_LIMIT", 0.6)
-    cache = opened(server.url)
-    assert restored(cache) is None
-    server.fault = fault
-    for _ in range(3):
-        server.lasts = 1
-        assert restored(cache) is None
-        assert told == []
-    server.lasts = 1
-    assert restored(cache) is None
-    assert told == [f"tilewright cache: {server.url} {words}; it is not used any more in this run"]
-
-
-@pytest.mark.parametrize(
-    ("asked", "tries", "seconds"),
-    [("1", 2, 1.0), ("0", 2, 0.0), ("3600", 1, 0.0), ("9" * 5000, 1, 0.0), ("Fri, 31 Dec 1999 23:59:59 GMT", 2, 0.1)],
-)
-def test_a_server_may_ask_for_a_short_pause(
-    server: Server, opened: Open, asked: str, tries: int, seconds: float
-) -> None:
-    server.fault, server.lasts, server.retry_after = "busy", 1, asked
-    started = time.monotonic()
-    assert restored(opened(server.url)) is None
-    assert seconds <= time.monotonic() - started < seconds + 2
-    assert len(server.requests) == tries
 
 
 def test_an_output_of_another_size_than_its_entry_says_is_not_taken(
@@ -225,7 +101,7 @@ def test_an_output_of_another_size_than_its_entry_says_is_not_taken(
     path = f"/team/ac/{key('x')}"
     entry = decode(server.contents[path])
     server.contents[path] = encode(replace(entry, outputs=(replace(entry.outputs[0], size=4000), entry.outputs[1])))
-    assert restored(opened(server.url)) is None
+    assert restored(opened(server.url), FILES) is None
     assert "answers with other bytes than it was asked for" in told[0]
 
 
@@ -235,7 +111,7 @@ def test_an_output_that_is_too_large_to_share_is_a_miss(
     opened(server.url).store(key("x"), FILES, 0)
     monkeypatch.setattr(tiers, "BLOB_LIMIT", 2999)
     seen = len(server.requests)
-    assert restored(opened(server.url)) is None
+    assert restored(opened(server.url), FILES) is None
     assert len(server.requests) == seen + 1
     opened(server.url).store(key("y"), FILES, 0)
     assert len(server.requests) == seen + 1
@@ -244,14 +120,14 @@ def test_an_output_that_is_too_large_to_share_is_a_miss(
 
 def test_an_entry_of_another_action_is_not_taken(server: Server, opened: Open, told: list[str]) -> None:
     opened(server.url).store(key("x"), [("other", b"", False)], 0)
-    assert restored(opened(server.url)) is None
+    assert restored(opened(server.url), FILES) is None
     assert "answers with the entry of another action" in told[0]
 
 
 def test_an_entry_without_its_outputs_is_a_miss(server: Server, opened: Open, told: list[str]) -> None:
     opened(server.url).store(key("x"), FILES, 0)
     del server.contents[next(path for path in server.contents if "/cas/" in path)]
-    assert restored(opened(server.url)) is None
+    assert restored(opened(server.url), FILES) is None
     assert told == []
 
 
@@ -259,7 +135,7 @@ def test_a_dead_server_is_told_once(opened: Open, told: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     cache = opened(f"http://127.0.0.1:{port}")
-    assert [restored(cache), restored(cache)] == [None, None]
+    assert [restored(cache, FILES), restored(cache, FILES)] == [None, None]
     assert len(told) == 1
     assert f"http://127.0.0.1:{port} cannot be reached (" in told[0]
 
@@ -267,7 +143,7 @@ def test_a_dead_server_is_told_once(opened: Open, told: list[str]) -> None:
 @pytest.mark.parametrize("host", ["a..b", "a" * 70])
 def test_a_host_that_cannot_be_is_told_once(opened: Open, told: list[str], host: str) -> None:
     cache = opened(f"http://{host}:80")
-    assert [restored(cache), restored(cache)] == [None, None]
+    assert [restored(cache, FILES), restored(cache, FILES)] == [None, None]
     assert len(told) == 1
     assert f"http://{host}:80 cannot be reached (" in told[0]
 
@@ -288,7 +164,7 @@ def test_the_environment_lets_us_in(
     expected: str,
 ) -> None:
     server.expected = expected
-    assert restored(opened(server.url)) is None
+    assert restored(opened(server.url), FILES) is None
     assert told == [
         f"tilewright cache: {server.url} refuses us (status 401); TILEWRIGHT_CACHE_TOKEN, or TILEWRIGHT_CACHE_USER and "
         "TILEWRIGHT_CACHE_PASSWORD, in the environment let it in; it is not used any more in this run"
@@ -296,7 +172,7 @@ def test_the_environment_lets_us_in(
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     opened(server.url).store(key("x"), FILES, 0)
-    assert restored(opened(server.url)) == FILES
+    assert restored(opened(server.url), FILES) == FILES
 
 
 @pytest.mark.parametrize("token", ["line\nbreak", "\u00e4", "nul\0"])
@@ -350,7 +226,7 @@ def test_a_folder_that_cannot_be_written_costs_one_line(tmp_path: Path, opened: 
     (tmp_path / "near/tilewright-1").write_text("a file in the way")
     for name in ("x", "y"):
         cache.store(key(name), FILES, 0)
-        assert restored(cache, name) is None
+        assert restored(cache, FILES, name) is None
     cache.close()
     assert len(told) == 1
     assert f"tilewright cache: cannot write to {tmp_path}/near: " in told[0]
@@ -365,13 +241,13 @@ def test_a_folder_that_is_only_read_gives_and_takes_nothing(reachable: Path, ope
     before = {path: path.read_bytes() for path in near.rglob("*") if path.is_file()}
     with writing_refused(near):
         cache = opened(str(near))
-        assert restored(cache) == FILES
+        assert restored(cache, FILES) == FILES
         cache.close()
         assert told == []
-        assert [restored(cache, "y"), restored(cache, "rotten")] == [None, None]
+        assert [restored(cache, FILES, "y"), restored(cache, FILES, "rotten")] == [None, None]
         for name in ("y", "z"):
             cache.store(key(name), FILES, 0)
-        assert restored(cache) == FILES
+        assert restored(cache, FILES) == FILES
         cache.close()
     assert told == [f"tilewright cache: cannot write to {near}: Permission denied; nothing more is added to it"]
     assert {path: path.read_bytes() for path in near.rglob("*") if path.is_file()} == before
@@ -386,7 +262,7 @@ def test_rotten_outputs_in_a_folder_that_is_only_read_are_not_taken(
     blob.write_bytes(b"Two")
     with writing_refused(near):
         cache = opened(str(near))
-        assert [restored(cache), restored(cache)] == [None, None]
+        assert [restored(cache, FILES), restored(cache, FILES)] == [None, None]
     assert told == [f"tilewright cache: {near} holds rotten entries; they cannot be removed"]
 
 
@@ -402,7 +278,7 @@ def test_a_folder_without_space_costs_one_line_and_keeps_nothing_half(
             cache.store(key(name), FILES, 0)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert restored(cache) is None
+    assert restored(cache, FILES) is None
     cache.close()
     assert [path for path in (tmp_path / "near").rglob("*") if path.is_file()] == []
     assert told == [f"tilewright cache: cannot write to {tmp_path}/near: File too large; nothing more is added to it"]
@@ -428,7 +304,7 @@ def test_a_certificate_that_nobody_signed_is_not_trusted(tmp_path: Path, opened:
     with serving() as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
         url = server.url.replace("http:", "https:")
-        assert restored(opened(url)) is None
+        assert restored(opened(url), FILES) is None
         assert told == [
             f"tilewright cache: {url} has a certificate that is not trusted (self-signed certificate); "
             "it is not used any more in this run"
@@ -484,11 +360,11 @@ def nginx(reachable: Path) -> Iterator[str]:
 
 def test_nginx_with_webdav_is_a_cache_server(nginx: str, opened: Open, told: list[str]) -> None:
     cache = opened(nginx)
-    assert restored(cache) is None
+    assert restored(cache, FILES) is None
     for number in range(50):
         cache.store(key(str(number)), [("a.txt", bytes([number]) * 5000, False), ("b", b"two", True)], 0)
     assert told == []
     other = opened(nginx, write=False)
     for number in range(50):
-        assert restored(other, str(number)) == [("a.txt", bytes([number]) * 5000, False), ("b", b"two", True)]
+        assert restored(other, FILES, str(number)) == [("a.txt", bytes([number]) * 5000, False), ("b", b"two", True)]
     assert isinstance(other.remote, HttpStore)

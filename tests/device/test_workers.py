@@ -148,6 +148,22 @@ def test_workers_find_the_package_after_its_folder_left_the_path(tmp_path: Path)
     assert (done.returncode, done.stdout) == (0, "2 True\n"), done.stderr
 
 
+def test_files_of_the_working_folder_do_not_pass_for_modules_of_python(tmp_path: Path) -> None:
+    """Neither in the pool, nor in the process of a job that runs alone, nor in the tracker of resources."""
+    script, folder = tmp_path / "script.py", tmp_path / "project"
+    folder.mkdir()
+    for name in ("pickle", "socket", "struct"):
+        (folder / f"{name}.py").write_text("raise RuntimeError('a file of the user')\n")
+    script.write_text(
+        "from device import samples\nfrom tilewright.device.workers import Workers\n"
+        "with Workers(1) as pool:\n    print(pool.run(samples.plus_one, 1))\n"
+        "    try:\n        pool.run(samples.crash, samples.Named('k'))\n"
+        "    except Exception as error:\n        print('the worker process was killed' in str(error))\n"
+    )
+    done = run_script(script, folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2\nTrue\n", "")
+
+
 def test_ctrl_c_stops_the_parent_at_once_and_no_worker_stays_or_speaks(tmp_path: Path) -> None:
     started, script = tmp_path / "started", tmp_path / "waits.py"
     script.write_text(
@@ -212,9 +228,10 @@ def test_workers_leave_when_their_parent_is_killed(tmp_path: Path) -> None:
     assert is_gone(worker)
 
 
-def run_script(script: Path) -> subprocess.CompletedProcess[str]:
+def run_script(script: Path, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, script],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": PATHS},
         capture_output=True,
         text=True,

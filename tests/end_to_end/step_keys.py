@@ -148,6 +148,7 @@ def _keys(declared: list[Any]) -> dict[str, Any]:
         assert node.name not in keys, node
         keys[node.name] = caching.key_of(targets)
         (action,) = executor.get_action_list()
-        variables = action.get_varlist(targets, executor.get_all_sources(), env)
-        signed[node.name] = {name: str(env.get(name)) for name in variables}
+        sources = executor.get_all_sources()
+        variables = action.get_varlist(targets, sources, env)
+        signed[node.name] = {name: env.subst(f"${{{name}}}", target=targets, source=sources) for name in variables}
     return {"keys": keys, "signed": signed}

@@ -117,3 +117,6 @@ def test_what_options_name_rebuilds_and_what_nothing_names_is_refused(project: C
     one.write({"SConstruct": SCONSTRUCT.format(options=["@forced.h"])})
     refused = one.scons("arch=sm_90")
     assert refused.errors[0].startswith("SConstruct:5: error: `@forced.h` cannot be given to a tile program")
+    one.write({"SConstruct": SCONSTRUCT.format(options=[])})
+    refused = one.scons("arch=sm_90", NVCC_APPEND_FLAGS="-optf forced.h")
+    assert refused.errors[0].startswith("SConstruct:5: error: `-optf` cannot be given to a tile program")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from end_to_end.sandbox import Sandbox
+from end_to_end.sandbox import TOOLS, Sandbox
 from end_to_end.test_shows import checkout
 from tilewright.toolchain.toolkit import Toolkit
 
@@ -235,3 +236,28 @@ def test_the_examples_assemble_for_both_architectures_and_use_no_tensor_cores(tm
             command = [ptxas, "-O1", f"--gpu-name={arch}", file, "-o", tmp_path / "x.cubin"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
+
+
+def test_another_release_of_a_package_that_a_module_imports_is_another_input(shader: Sandbox, tmp_path: Path) -> None:
+    """What is up to date may be added to a cache, and is of the release that its key names."""
+    shader.edit("sizes.py", "TILE", "try:\n    import weights\nexcept ImportError:\n    pass\nTILE")
+    command = ("backends=metal", f"cache={tmp_path / 'cache'}")
+    path = f"{TOOLS}:{tmp_path / 'installed'}"
+
+    def install(release: str) -> None:
+        for folder in (tmp_path / "installed").glob("*.dist-info"):
+            shutil.rmtree(folder)
+        record = tmp_path / f"installed/weights-{release}.dist-info"
+        record.mkdir(parents=True)
+        (record / "METADATA").write_text(f"Metadata-Version: 2.1\nName: weights\nVersion: {release}\n")
+        (record / "top_level.txt").write_text("weights\n")
+
+    install("1.0")
+    assert shader.scons(command[0], PYTHONPATH=path).rebuilt("capture", "shader")
+    assert shader.scons(command[0], PYTHONPATH=path).up_to_date()
+    install("2.0")
+    assert shader.scons(*command, "--cache-force", PYTHONPATH=path).rebuilt("capture")
+    shutil.rmtree(shader.folder / "build")
+    assert shader.scons(*command, PYTHONPATH=path).steps == []
+    install("1.0")
+    assert shader.scons(*command, PYTHONPATH=path).rebuilt("capture")

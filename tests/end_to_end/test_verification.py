@@ -119,16 +119,18 @@ def test_what_a_reference_reads_counts(verified: Sandbox) -> None:
 
 
 @needs("g++")
-def test_two_references_get_each_the_module_beside_it(verified: Sandbox) -> None:
+def test_two_references_get_each_the_module_beside_it_and_both_that_of_the_top_folder(verified: Sandbox) -> None:
+    """Python puts the top folder on its path for `python -m SCons`, and not for the script `scons`."""
     folders = ("one", "two")
     calls = [
         f'env.TileMockCaller(env.TileLibrary("{name}", "relu.cu"), reference="{name}/expected.py")' for name in folders
     ]
     verified.write({"SConstruct": SCONSTRUCT.partition("relu = ")[0] + "\n".join(calls) + "\n"})
     for name, factor in zip(folders, (1, 2), strict=True):
-        reference = "from factor import FACTOR\n\n\n" + DOUBLED.replace("2 *", "FACTOR *")
+        reference = "from factor import FACTOR\nfrom unit import ONE\n\n\n" + DOUBLED.replace("2 *", "ONE * FACTOR *")
         verified.write({f"{name}/expected.py": reference, f"{name}/factor.py": f"FACTOR = {factor}\n"})
-    run = verified.scons("arch=sm_90", "verify-emulate")
+    verified.write({"unit.py": "ONE = 1\n"})
+    run = verified.scons("arch=sm_90", "verify-emulate", PYTHONSAFEPATH="1")
     assert run.out.count("SUCCESS: 1/1") == 1
     assert len(run.errors) == 1
     assert "two.verify.zip] FAILURE: 0/1 tile exports verified" in run.errors[0].replace(

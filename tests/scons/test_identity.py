@@ -53,6 +53,17 @@ def test_a_new_build_of_the_assembler_concerns_the_library_and_programs(toolkit:
     assert changed(toolkit, other) == {"library_identity", "program_identity"}
 
 
+@pytest.mark.parametrize("name", signatures.READ_BY_COMPILERS)
+def test_a_variable_that_compilers_of_the_host_read_concerns_what_they_make(
+    toolkit: Toolkit, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    identities = (*ALL, signatures.provider_identity)
+    before = [identity(toolkit) for identity in identities]
+    monkeypatch.setenv(name, "another")
+    concerned = {one.__name__ for one, was in zip(identities, before, strict=True) if one(toolkit) != was}
+    assert concerned == {"mock_identity", "program_identity", "provider_identity"}
+
+
 def test_another_place_of_the_same_tools_concerns_nothing(toolkit: Toolkit) -> None:
     assert toolkit.assembler is not None
     assert toolkit.nvrtc is not None

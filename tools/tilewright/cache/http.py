@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from tilewright.cache import remote
 from tilewright.cache.action_result import SIZE_LIMIT, Entry, Output, decode, encode
+from tilewright.cache.deadlines import Deadlines
 from tilewright.cache.remote import PassingFailure, RemoteFailure
 
 _BUSY = (
@@ -38,6 +39,7 @@ class HttpStore:
         self._path = quote(f"/{address.path}".rstrip("/"))
         self._headers = remote.authorization(environ)
         self._retries = remote.Retries()
+        self._deadlines = Deadlines()
         self._local = threading.local()
 
     def entry(self, key: str) -> Entry | None:
@@ -83,22 +85,20 @@ class HttpStore:
     def _attempt(self, method: str, path: str, data: bytes, limit: int) -> tuple[int, bytes]:
         """Status and body; a connection that was kept and has gone away meanwhile is made again, once."""
         connection, fresh = self._connection()
-        watch = _Watch(connection, remote.time_for(max(limit, len(data))))
-        try:
-            connection.request(method, self._path + path, data or None, self._headers)
-            response = connection.getresponse()
-            body = _body(response, limit)
-            if watch.late:
-                raise TimeoutError
-        except (http.client.HTTPException, OSError, UnicodeError, RemoteFailure) as failure:
-            watch.stop()
+        with self._deadlines.after(remote.time_for(max(limit, len(data))), lambda: _cut(connection)) as deadline:
+            try:
+                connection.request(method, self._path + path, data or None, self._headers)
+                response = connection.getresponse()
+                body = _body(response, limit)
+                failure: Exception | None = TimeoutError() if deadline.passed else None
+            except (http.client.HTTPException, OSError, UnicodeError, RemoteFailure) as error:
+                failure = error
+        if failure is not None:
             self._drop()
-            late = watch.late or isinstance(failure, TimeoutError)
+            late = deadline.passed or isinstance(failure, TimeoutError)
             if fresh or late or isinstance(failure, RemoteFailure):
-                raise _failure(failure, late) from None
+                raise _failure(failure, late)
             return self._attempt(method, path, data, limit)
-        finally:
-            watch.stop()
         if response.status in _BUSY:
             raise _busy(response)
         return response.status, body
@@ -124,25 +124,11 @@ class HttpStore:
             connection.close()
 
 
-class _Watch:
-    """Cuts a connection when a request takes too long: a server that drips bytes resets every other time-out."""
-
-    def __init__(self, connection: http.client.HTTPConnection, seconds: float) -> None:
-        self.late = False
-        self._connection = connection
-        self._timer = threading.Timer(seconds, self._cut)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def stop(self) -> None:
-        """The request is over."""
-        self._timer.cancel()
-
-    def _cut(self) -> None:
-        self.late = True
-        if (line := self._connection.sock) is not None:
-            with suppress(OSError):
-                line.shutdown(socket.SHUT_RDWR)
+def _cut(connection: http.client.HTTPConnection) -> None:
+    """Ends a request that takes too long: a server that drips bytes resets every other time-out."""
+    if (line := connection.sock) is not None:
+        with suppress(OSError):
+            line.shutdown(socket.SHUT_RDWR)
 
 
 def _body(response: http.client.HTTPResponse, limit: int) -> bytes:

@@ -126,7 +126,8 @@ def _bundle(options: Namespace, arch: str, toolkit: Toolkit, workers: Workers) -
     ltoir_path = Path(options.ltoir) if options.ltoir else _beside(options.file, ".ltoir")
     ltoir = read_file(ltoir_path)
     module, crate = _module(options, exports, toolkit)
-    references = load_references(Path(options.reference)) if options.reference else {}
+    given = Path(options.reference) if options.reference else None
+    references = {} if given is None else load_references(given, _root(given))
     covered = all(export.name in references for export in exports.exports)
     return make_bundle(
         exports,

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import resource_tracker
+from multiprocessing import resource_tracker, util
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from types import TracebackType
@@ -112,6 +112,7 @@ class Workers:
                 with contextlib.suppress(BrokenProcessPool):
                     return self._pool.submit(function, *args, **kwargs), self._context
                 self._pool.shutdown(wait=False)
+            _start_tracker()
             self._context = _Context()
             self._pool = ProcessPoolExecutor(self.size, mp_context=self._context, initializer=_settle)
             return self._pool.submit(function, *args, **kwargs), self._context
@@ -163,9 +164,30 @@ class _QuietProcess(SpawnProcess):
     """A process that does not run the parent's main script again and never sees its Ctrl-C."""
 
     def start(self) -> None:
-        resource_tracker.ensure_running()
-        with _starting, _main_script_hidden(), _package_on_path(), _interrupt_blocked():
+        _start_tracker()
+        with _starting, _safe_path(), _main_script_hidden(), _package_on_path(), _interrupt_blocked():
             super().start()
+
+
+def _start_tracker() -> None:
+    """The process that `multiprocessing` starts with the first lock or worker; once it runs, this does nothing."""
+    with _starting, _safe_path():
+        resource_tracker.ensure_running()
+
+
+@contextlib.contextmanager
+def _safe_path() -> Iterator[None]:
+    """Lets a Python that `multiprocessing` starts not look for its own modules in the working directory first.
+
+    There lie the user's files, and one may be called `socket.py`. In the environment, PYTHONSAFEPATH would reach what
+    other threads start meanwhile.
+    """
+    flags = util._args_from_interpreter_flags  # type: ignore[attr-defined]
+    util._args_from_interpreter_flags = lambda: [*flags(), "-P"]  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        util._args_from_interpreter_flags = flags  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager

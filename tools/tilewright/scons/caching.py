@@ -23,11 +23,11 @@ from SCons.Node.FS import File
 
 from tilewright.scons.errors import one_clean_error
 from tilewright.scons.guard import WHOLE
-from tilewright.scons.installed_packages import releases_behind
 from tilewright.scons.progress import say
 from tilewright.scons.run_mode import writing
 from tilewright.scons.scanner import ORIGIN, logical
 from tilewright.scons.session import session_of, top_of
+from tilewright.scons.signatures import READ_BY_COMPILERS
 
 if TYPE_CHECKING:
     from tilewright.cache.tiers import Cache
@@ -36,12 +36,11 @@ FORMAT = "tilewright 1"
 CLASS = "CACHEDIR_CLASS"
 
 ENVIRONMENT = (
-    *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH"),
-    *("SOURCE_DATE_EPOCH", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "RUSTC_WRAPPER"),
-    *("RUSTC_WORKSPACE_WRAPPER", "RUSTUP_TOOLCHAIN", "RUSTC_BOOTSTRAP"),
-    *("COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS", "LD_RUN_PATH"),
+    *READ_BY_COMPILERS,
+    *("RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"),
+    *("RUSTUP_TOOLCHAIN", "RUSTC_BOOTSTRAP"),
 )
-"""Variables that compilers read, and that no signature of SCons holds."""
+"""Variables that compilers read: in the key of every step, also where the action signs them."""
 
 DISTRIBUTIONS = (
     *("Jinja2", "llvmlite", "msgspec", "numpy", "packaging", "tree-sitter", "tree-sitter-cuda", "tree-sitter-rust"),
@@ -120,14 +119,17 @@ class WholeSteps(SCons.CacheDir.CacheDir):
         return None
 
     def push_if_forced(self, node: Any) -> Any:
-        """`--cache-force`: adds what is up to date as well. SCons calls this for every target, in every run."""
+        """`--cache-force`: adds what is up to date as well. SCons calls this for every target, in every run.
+
+        It forgets the action of a target right after; that of the first one is all that counts.
+        """
         if not SCons.CacheDir.cache_force:
             return None
         cache = _cache_for(node)
         if cache is None:
             return super().push_if_forced(node)
-        first = _targets(node)[0]
-        if first.GetTag(_STARTED) is None and not cache.has(key_of(_targets(node))):
+        targets = _targets(node)
+        if node is targets[0] and node.GetTag(_STARTED) is None and not cache.has(key_of(targets)):
             self.push(node)
         return None
 
@@ -196,9 +198,7 @@ def key_of(targets: list[Any]) -> str:
     digest = hashlib.sha256()
     parts = [FORMAT, *_surroundings(), *(f"target {target.name}" for target in targets)]
     parts += [f"variable {name}={os.environ[name]}" for name in ENVIRONMENT if os.environ.get(name)]
-    children = first.children()
-    parts += [_input(child, child in sources, env) for child in children]
-    parts += [f"package {each}" for each in releases_behind(_python_files(children))]
+    parts += [_input(child, child in sources, env) for child in first.children()]
     for part in parts:
         digest.update(f"{len(part)}:{part}".encode("utf-8", "surrogateescape"))
     digest.update(first.get_executor().get_contents())
@@ -216,12 +216,6 @@ def _input(child: Any, is_source: bool, env: Env) -> str:
     origin = child.GetTag(ORIGIN)
     made_from = logical(origin, env) if origin is not None else ""
     return f"{'source' if is_source else 'needed'} {name} {made_from} {_digest(child)}"
-
-
-def _python_files(children: list[Any]) -> list[str]:
-    """The user's own, which an action runs; those that we write are only packed."""
-    files = (child for child in children if isinstance(child, File) and not child.GetTag(WHOLE))
-    return [child.rfile().get_abspath() for child in files if child.name.endswith(".py")]
 
 
 def _digest(child: Any) -> str:

@@ -1,12 +1,17 @@
-"""The methods of the environment, as build scripts call them: wrong arguments are one clear error."""
+"""What build scripts give to the methods of the environment: wrong arguments are one clear error."""
 
 from __future__ import annotations
 
 import functools
+from collections import UserList
 from collections.abc import Callable
 from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import Any
+
+from SCons.Environment import Base as Env
+from SCons.Node import Node
+from SCons.Node.FS import File
 
 from tilewright.problem import Problem
 from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
@@ -40,3 +45,21 @@ def _wrong(method: Callable[..., Any], name: str, arguments: tuple[Any, ...], na
     if len(arguments) > len(taken):
         problems.append(Problem(f"`{name}` is given {len(arguments)} arguments without names", hint=listing))
     return problems
+
+
+def files_given(env: Env, given: Any) -> list[File]:
+    """The nodes of file names and nodes, alone or in lists; BuildScriptError for anything else."""
+    nodes: list[Any] = env.arg2nodes(given, env.File)
+    for one in nodes:
+        if not isinstance(one, Node):
+            raise BuildScriptError.of(f"`{one!r}` is given for a file", "write its name, or what a builder returned")
+    return nodes
+
+
+def words_given(given: Any) -> list[str]:
+    """Options as words: of a list, or of a text that is split at blanks; BuildScriptError for anything else."""
+    if isinstance(given, str):
+        return given.split()
+    if isinstance(given, (list, tuple, UserList)):
+        return [str(word) for word in given]
+    raise BuildScriptError.of(f"`{given!r}` is given for options", 'options=["-O1", "-lineinfo"]')

@@ -9,15 +9,18 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 
-IN_EVERY_KEY = {"numpy", "tilewright"}
-"""What need not be looked for: looking through all installed packages takes a while."""
+OURS = "tilewright"
+"""Its sources are signed themselves."""
+
+NAMED_ALIKE = {"numpy"}
+"""Modules of a distribution of the same name, which need not be looked for: looking through all takes a while."""
 
 
 def releases_behind(files: Iterable[str]) -> list[str]:
     """`scipy 1.17.0` of each package that any of the files imports, sorted; what the project holds is no package."""
     files = tuple(files)
     own = {_module(file) for file in files}
-    names = {name for file in files for name in _imported(file)} - sys.stdlib_module_names - own - IN_EVERY_KEY
+    names = {name for file in files for name in _imported(file)} - sys.stdlib_module_names - own - {OURS}
     return sorted({release for name in names for release in _releases(name)})
 
 
@@ -56,7 +59,8 @@ def _first_parts(tree: ast.AST) -> Iterator[str]:
 def _releases(name: str) -> tuple[str, ...]:
     from importlib.metadata import version
 
-    return tuple(f"{each} {version(each)}" for each in _distributions().get(name, ()))
+    distributions = [name] if name in NAMED_ALIKE else _distributions().get(name, ())
+    return tuple(f"{each} {version(each)}" for each in distributions)
 
 
 @functools.cache

@@ -62,7 +62,6 @@ def _carry_out(step: Step, into: Path) -> None:
     from tilewright.library.publish import publish
     from tilewright.toolchain.toolkit import resolve
 
-    sys.path.append(os.getcwd())  # modules of the project that references import, found last
     find_toolkit = functools.cache(lambda: resolve(os.environ))
     with Workers(1) as workers:
         here = Surroundings(Path.cwd(), find_toolkit, lambda: workers)

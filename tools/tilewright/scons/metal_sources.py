@@ -12,6 +12,7 @@ from SCons.Environment import Base as Env
 from SCons.Node.FS import File
 
 from tilewright.scons.artifacts import METAL, MSL, Msl, TileShader
+from tilewright.scons.calls import files_given
 from tilewright.scons.errors import BuildScriptError
 from tilewright.scons.session import original
 
@@ -73,7 +74,7 @@ def _files(env: Env, given: Any) -> tuple[list[File], list[str]]:
             files += part[:1]
             without += [] if part else [each.name]
         else:
-            for node in env.arg2nodes(each, env.File):
+            for node in files_given(env, each):
                 (files if node.name.endswith(SUFFIX) else others).append(original(node))
     beside = [told.description for node in files if (told := _msl(node)) is not None]
     if strangers := [node for node in others if node not in beside]:

@@ -19,6 +19,7 @@ from SCons.Node.FS import File
 
 from tilewright.scons import guard, run_mode, scanner, unavailable
 from tilewright.scons.artifacts import Artifacts, PerArchitecture, TileLibrary
+from tilewright.scons.calls import files_given
 from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
 from tilewright.scons.ltoir import device_module, module_options
 from tilewright.scons.missing_arch import targets_on_command_line
@@ -27,7 +28,7 @@ from tilewright.scons.progress import say
 from tilewright.scons.session import INCLUDE_PATH, message, original, session_of
 from tilewright.scons.signatures import sign
 from tilewright.scons.step import Made, Step, Surroundings, carry_out, step_of
-from tilewright.scons.tile_shader import modules_of
+from tilewright.scons.tile_shader import RELEASES, modules_of, releases_imported
 from tilewright.scons.watched_reads import WatchedReads
 from tilewright.sources.languages import language_of_device_code
 
@@ -45,7 +46,10 @@ SENTENCE = (
 )
 VERIFY, EMULATE = "verify", "verify-emulate"
 ARCH = "TILELIB_MOCK_ARCH"
-SIGNED = {"cuda": ("TILELIB_MOCK_SIG", ARCH, INCLUDE_PATH), "nvvm": ("TILELIB_MOCK_SIG", "TILELIB_NATIVE_SIG", ARCH)}
+SIGNED = {
+    "cuda": ("TILELIB_MOCK_SIG", ARCH, RELEASES, INCLUDE_PATH),
+    "nvvm": ("TILELIB_MOCK_SIG", "TILELIB_NATIVE_SIG", ARCH, RELEASES),
+}
 """What is signed, by the language of the device code."""
 
 BUNDLE, CALLER = ".verify.zip", ".mock_caller.cu"
@@ -67,7 +71,7 @@ def tile_mock_caller(env: Env, library: Any = (), reference: Any = ()) -> PerArc
         if any(artifacts.device is artifacts.ltoir for artifacts in library.parts.values()):
             what = f"`{library.name}` cannot be verified: that takes device code, which `cargo oxide` does not leave"
             raise BuildScriptError.of(what, "build it with rust_backend=stable for that")
-        references = [original(each) for each in env.arg2nodes(reference, env.File)]
+        references = [original(each) for each in files_given(env, reference)]
         asked = bool({VERIFY, EMULATE} & targets_on_command_line().keys())
         parts = {arch: _declare(env, library, arch, artifacts, references) for arch, artifacts in library.parts.items()}
         why = next((why for one in library.parts.values() if (why := unavailable.reason_of(one.exports))), None)
@@ -88,7 +92,7 @@ def _declare(env: Env, library: TileLibrary, arch: str, artifacts: Artifacts, re
     sources = [artifacts.exports, artifacts.ltoir, artifacts.device, *references]
     language = language_of_device_code(Path(artifacts.device.abspath), str(artifacts.device)).device
     sign(env, *SIGNED[language])
-    made = builder(language)(env, targets, sources, **{ARCH: arch})
+    made = builder(language)(env, targets, sources, **{ARCH: arch, RELEASES: releases_imported})
     if language == "nvvm":  # what is compiled for this machine may be other code of the crate than the device's
         origin = scanner.origin_of(artifacts.device)
         env.Depends(made, [origin, *scanner.headers_of(origin, env)])
@@ -133,7 +137,7 @@ def make_files(step: Step, here: Surroundings) -> Made:
     given: dict[str, Callable[..., Any]] = {}
     for file in references:
         with reads():
-            functions = load_references(Path(file))
+            functions = load_references(Path(file), here.root)
         given |= {name: reads.watching(function) for name, function in functions.items()}
     bundle = make_bundle(
         exports,

@@ -27,6 +27,12 @@ PACKAGE = Path(__file__).parents[1]
 HEADERS = ("nvcc", "cccl", "runtime", "crt")
 """The components whose versions stand for the headers that come with a toolkit."""
 
+READ_BY_COMPILERS = (
+    *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH"),
+    *("COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS", "LD_RUN_PATH", "SOURCE_DATE_EPOCH"),
+)
+"""Variables of the environment that nvcc and the compilers of the host read."""
+
 SOURCES = ("*.py", "*.j2")
 """The files of a folder in `ROOMS` that count."""
 
@@ -120,6 +126,10 @@ def _compilers(toolkit: Toolkit, language: Literal["cuda", "nvvm"]) -> str:
         return f"missing: {error}"
 
 
+def _read_by_compilers() -> list[str]:
+    return [f"{name}={os.environ[name]}" for name in READ_BY_COMPILERS if os.environ.get(name)]
+
+
 def ltoir_identity(toolkit: Toolkit) -> str:
     """The compilers and our device sources, the toolkit's headers, and how the translation unit is put together.
 
@@ -143,7 +153,7 @@ def library_identity(toolkit: Toolkit) -> str:
 
 
 def provider_identity(toolkit: Toolkit) -> str:
-    """What a static library depends on, and the compiler of C with the sources it gets.
+    """What a static library depends on, and the compiler of C with the sources it gets and the variables it reads.
 
     A compiler that is missing makes an identity too: it is the step that fails then, not the reading of the script.
     """
@@ -155,7 +165,7 @@ def provider_identity(toolkit: Toolkit) -> str:
         runtime = made_with(find_c_compiler(os.environ))
     except LibraryError as error:
         runtime = f"missing: {error}"
-    return f"{library_identity(toolkit)}; {runtime}; {source_digest('provider')}"
+    return "; ".join([library_identity(toolkit), runtime, source_digest("provider"), *_read_by_compilers()])
 
 
 def bindings_identity(toolkit: Toolkit) -> str:
@@ -169,7 +179,7 @@ def program_identity(toolkit: Toolkit) -> str:
     from tilewright.toolchain.host_compiler import host_compiler_identity
 
     host = host_compiler_identity(os.environ, toolkit.cache)
-    return f"{tools(toolkit)}; {host}; {source_digest('program')}"
+    return "; ".join([tools(toolkit), host, source_digest("program"), *_read_by_compilers()])
 
 
 def link_identity(toolkit: Toolkit) -> str:
@@ -187,9 +197,10 @@ def mock_identity(toolkit: Toolkit) -> str:
     from tilewright.callers.identity import bundle_identity
 
     try:
-        return f"{bundle_identity(toolkit, find_compiler(os.environ))}; {source_digest('mock')}"
+        made_with = bundle_identity(toolkit, find_compiler(os.environ))
     except ProblemError as error:
-        return f"missing: {error}"
+        made_with = f"missing: {error}"
+    return "; ".join([made_with, source_digest("mock"), *_read_by_compilers()])
 
 
 def capture_identity(toolkit: Toolkit) -> str:

@@ -13,6 +13,7 @@ from SCons.Node.FS import File
 from tilewright.problem import Place, Problem
 from tilewright.scons import guard, run_mode, unavailable
 from tilewright.scons.artifacts import PerArchitecture, TileLibrary
+from tilewright.scons.calls import files_given
 from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
 from tilewright.scons.session import message
 from tilewright.scons.signatures import sign
@@ -28,9 +29,7 @@ def tile_bindings(env: Env, library: Any = ()) -> PerArchitecture | list[File]:
         sign(env, *SIGNED)
         make = builder()
         if not isinstance(library, TileLibrary):
-            return [
-                node for description in env.arg2nodes(library, env.File) for node in make(env, source=[description])
-            ]
+            return [node for description in files_given(env, library) for node in make(env, source=[description])]
         parts = {arch: make(env, source=[artifacts.exports]) for arch, artifacts in library.parts.items()}
         for artifacts in library.parts.values():
             if why := unavailable.reason_of(artifacts.exports):

@@ -17,6 +17,7 @@ from SCons.Node.FS import Dir, File
 
 from tilewright.scons import architectures, dump, guard, missing_arch, oxide, provider_library, run_mode, tilelib
 from tilewright.scons.artifacts import Artifacts, TileLibrary
+from tilewright.scons.calls import files_given
 from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
 from tilewright.scons.ltoir import ARCH
 from tilewright.scons.ltoir import SUFFIX as LTOIR
@@ -158,7 +159,7 @@ def _only_source(env: Env, name: str, source: Any) -> File:
     """The source's node; a Rust crate, given by its folder, is named by its manifest."""
     if isinstance(source, str) and is_crate(Path(env.Dir(".").srcnode().abspath, source)):
         source = source if source.endswith(MANIFEST) else os.path.join(source, MANIFEST)
-    sources = env.arg2nodes(source, env.File)
+    sources = files_given(env, source)
     if len(sources) != 1:
         raise BuildScriptError.of(
             f"the library `{name}` has {len(sources)} sources, and a tile library is made from one",

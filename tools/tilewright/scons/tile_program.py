@@ -16,6 +16,7 @@ from SCons.Node.FS import Dir, File
 from tilewright.problem import Problem, ProblemError, render
 from tilewright.scons import architectures, guard, missing_arch, run_mode, scanner, tilelib, unavailable
 from tilewright.scons.artifacts import PerArchitecture, TileLibrary
+from tilewright.scons.calls import files_given, words_given
 from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
 from tilewright.scons.placement import Placement
 from tilewright.scons.program_options import (
@@ -72,8 +73,8 @@ def tile_program(
             return PerArchitecture(target, {}, [stand_in])
         sign(env, *SIGNED)
         parts = {}
-        options = options.split() if isinstance(options, str) else [str(option) for option in options]
-        check_options(options)
+        options = words_given(options)
+        check_options(words_of(options, os.environ))
         for arch in archs:
             linked = _libraries_for(env, arch, libraries)
             parts[arch] = _declare(env, place.folder(arch), target, arch, origin, linked, options)
@@ -101,7 +102,7 @@ def _declare(
 def _libraries_for(env: Env, arch: str, libraries: list[Any]) -> list[File]:
     found: list[File] = []
     for library in libraries:
-        nodes = [library[arch].library] if isinstance(library, TileLibrary) else env.arg2nodes(library, env.File)
+        nodes = [library[arch].library] if isinstance(library, TileLibrary) else files_given(env, library)
         for node in nodes:
             _refuse_left_behind(node)
         found += nodes
@@ -236,7 +237,7 @@ def _refuse_hidden(read: tuple[Path, ...], step: Step, here: Surroundings) -> No
 
 
 def _only_source(env: Env, target: str, source: Any) -> File:
-    sources = env.arg2nodes(source, env.File)
+    sources = files_given(env, source)
     if len(sources) != 1:
         raise BuildScriptError.of(
             f"the program `{target}` has {len(sources)} sources, and a tile program is made from one",

@@ -16,7 +16,9 @@ from SCons.Scanner import Scanner, ScannerBase
 from tilewright.problem import Place, Problem
 from tilewright.scons import architectures, guard, metal_check, missing_arch, run_mode
 from tilewright.scons.artifacts import METAL, MSL, Msl, TileShader
+from tilewright.scons.calls import files_given
 from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
+from tilewright.scons.installed_packages import releases_behind
 from tilewright.scons.placement import Placement
 from tilewright.scons.progress import say
 from tilewright.scons.scanner import made_or_there
@@ -37,7 +39,10 @@ FOLDER = "tileir"
 TEXT = ".tileir"
 REQUEST, LIMIT = "TILELIB_SHADER_REQUEST", "TILELIB_SHADER_TIME_LIMIT"
 BACKEND, OPTIONS, ARCH = "TILELIB_SHADER_BACKEND", "TILELIB_SHADER_OPTIONS", "TILELIB_SHADER_ARCH"
-CAPTURED = ("TILELIB_CAPTURE_SIG", REQUEST)
+RELEASES = "TILELIB_IMPORTED_RELEASES"
+"""Of the installed packages that the user's Python files among the sources import; signed as any other input is."""
+
+CAPTURED = ("TILELIB_CAPTURE_SIG", REQUEST, RELEASES)
 
 
 def compiled_with(backend: str) -> tuple[str, ...]:
@@ -75,17 +80,18 @@ def tile_shader(
         text = place.folder(FOLDER).File(name + TEXT)
         _refuse_second(text, name)
         sign(env, *CAPTURED)
-        texts = capture_builder()(env, text, origin, **{REQUEST: request.to_json(), LIMIT: _seconds(time_limit)})
+        variables = {REQUEST: request.to_json(), LIMIT: _seconds(time_limit), RELEASES: releases_imported}
+        texts = capture_builder()(env, text, origin, **variables)
         parts: dict[str, list[File]] = {}
         for row in rows:
             sign(env, *compiled_with(row.name))
             for arch in (row.folder,) if row.folder else archs:
                 folder = place.folder(arch)
                 targets = [folder.File(name + suffix) for suffix in row.suffixes]
-                variables = {BACKEND: row.name, OPTIONS: _options(row, chosen), ARCH: "" if row.folder else arch}
-                parts[arch] = list(compile_builder(row.name)(env, targets, texts, **variables))
+                how = {BACKEND: row.name, OPTIONS: _options(row, chosen), ARCH: "" if row.folder else arch}
+                parts[arch] = list(compile_builder(row.name)(env, targets, texts, **how))
                 if row.name == METAL:
-                    parts[arch][0].Tag(MSL, Msl(name, texts[0], variables[OPTIONS], description=parts[arch][-1]))
+                    parts[arch][0].Tag(MSL, Msl(name, texts[0], how[OPTIONS], description=parts[arch][-1]))
                     metal_check.declare(env, parts[arch][0])
         return TileShader(name, parts, texts, [])
 
@@ -118,7 +124,7 @@ def _seconds(limit: Any) -> float:
 
 
 def _only_source(env: Env, name: str, source: Any) -> File:
-    sources = env.arg2nodes(source, env.File)
+    sources = files_given(env, source)
     if len(sources) != 1:
         hint = f'env.TileShader("{name}", "{name}.py"): import the other files from the one that holds the kernel'
         raise BuildScriptError.of(f"the shader `{name}` has {len(sources)} sources, and is captured from one", hint)
@@ -205,10 +211,20 @@ def import_scanner() -> ScannerBase:
 
 def modules_of(node: File, env: Env, path: Any = ()) -> list[File]:
     """The Python files of the project that the kernel file imports, directly or not."""
+    return [env.fs.File(os.fspath(file)) for file in _imported_files(node, env)]
+
+
+def _imported_files(node: File, env: Env) -> tuple[Path, ...]:
     from tilewright.shaders.imports import imported_files
 
-    found = imported_files(Path(node.get_abspath()), top_of(env), lambda name: made_or_there(name, env))
-    return [env.fs.File(os.fspath(file)) for file in found]
+    return imported_files(Path(node.get_abspath()), top_of(env), lambda name: made_or_there(name, env))
+
+
+def releases_imported(target: Any, source: Any, env: Env, for_signature: bool) -> str:
+    """The value of `RELEASES`, asked for when the step is looked at: the user's Python files may be made before it."""
+    files = [node.get() for node in source if node.name.endswith(".py")]
+    modules = [os.fspath(module) for file in files for module in _imported_files(file, env)]
+    return ", ".join(releases_behind([*(file.get_abspath() for file in files), *modules]))
 
 
 def capture_builder() -> BuilderBase:

@@ -21,7 +21,8 @@ from SCons.Node.FS import Entry
 from tilewright.problem import Problem, ProblemError, render
 from tilewright.scons import run_mode
 from tilewright.scons.artifacts import TileLibrary
-from tilewright.scons.errors import reading_stops_cleanly
+from tilewright.scons.calls import files_given
+from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
 from tilewright.scons.missing_arch import targets_on_command_line
 from tilewright.scons.progress import say
 
@@ -52,6 +53,8 @@ def tile_needs(env: Env, targets: Any, program: str) -> list[Any]:
     """The method of the environment: `targets` are left out where `program` is missing; returns them."""
     with reading_stops_cleanly():
         nodes = _all_nodes(env, targets)
+        if not isinstance(program, str):
+            raise BuildScriptError.of(f"`{program!r}` is no program", 'env.TileNeeds(library, "rustc")')
         why = FINDERS.get(program, lambda: _on_path(program))()
         if why is not None:
             name = targets.name if isinstance(targets, TileLibrary) else ", ".join(str(node) for node in nodes)
@@ -69,7 +72,7 @@ def _all_nodes(env: Env, targets: Any) -> list[Any]:
     """Every node of a library, not its `.tilelib` alone; of a run without `arch` none, whose error comes first."""
     if isinstance(targets, TileLibrary):
         return [node for artifacts in targets.parts.values() for node in artifacts.nodes()]
-    return env.arg2nodes(targets, env.File)
+    return files_given(env, targets)
 
 
 def _on_path(program: str) -> Problem | None:

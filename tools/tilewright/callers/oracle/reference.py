@@ -7,6 +7,7 @@ output tiles in theirs, a single one alone or in a tuple.
 
 from __future__ import annotations
 
+import functools
 import os
 import runpy
 import sys
@@ -14,8 +15,9 @@ import sysconfig
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,10 @@ from tilewright.exports.sizes import own_name
 from tilewright.problem import Place, Problem
 
 Reference = Callable[..., Any]
-_reading = threading.Lock()
+_NOT_THEIRS = (str(Path(__file__).parents[2]) + os.sep, "<frozen ")
+"""What the files of the frames above those of a reference begin with."""
+
+_importable = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,33 +86,46 @@ class ReferenceOracle:
         return Place(self.file) if self.file else None
 
 
-def load_references(path: Path) -> dict[str, Reference]:
+def load_references(path: Path, root: Path) -> dict[str, Reference]:
     """Every public function of a Python file by name. `CallerError` when it cannot be run.
 
-    The file may import what lies beside it; two files with modules of one name beside them get each its own.
+    The file, and a function when it is called, may import what lies beside it, and what lies in `root`, the top folder
+    of the project; two files with modules of one name beside them get each its own.
     """
+    folders = [os.path.dirname(os.path.abspath(path)), os.path.abspath(root)]
     try:
-        with _imports_beside(path):
+        with _imports_from(folders):
             names = runpy.run_path(str(path))
     except Exception as error:
         what = f"the references cannot be read: {type(error).__name__}: {error}"
         raise CallerError([Problem(what, Place(str(path)), detail=_trace(error))]) from None
-    return {name: value for name, value in names.items() if callable(value) and not name.startswith("_")}
+    found = {name: value for name, value in names.items() if callable(value) and not name.startswith("_")}
+    return {name: _importing(function, folders) for name, function in found.items()}
+
+
+def _importing(function: Reference, folders: list[str]) -> Reference:
+    @functools.wraps(function)
+    def reference(*tiles: Tile) -> Any:
+        with _imports_from(folders):
+            return function(*tiles)
+
+    return reference
 
 
 @contextmanager
-def _imports_beside(file: Path) -> Iterator[None]:
-    """As Python runs a program, without leaving a trace: neither in the folder, nor among the modules of this one."""
-    folder = os.path.dirname(os.path.abspath(file))
-    with _reading:
+def _imports_from(folders: list[str]) -> Iterator[None]:
+    """As Python runs a program, without leaving a trace: neither in a folder, nor among the modules of this one."""
+    with _importable:
         before, writes = set(sys.modules), sys.dont_write_bytecode
-        sys.path.insert(0, folder)
+        sys.path[:0] = folders
         sys.dont_write_bytecode = True
         try:
             yield
         finally:
             sys.dont_write_bytecode = writes
-            sys.path.remove(folder)
+            for folder in folders:
+                with suppress(ValueError):
+                    sys.path.remove(folder)
             for name in sys.modules.keys() - before:
                 if not _is_installed(getattr(sys.modules[name], "__file__", None)):
                     del sys.modules[name]
@@ -120,6 +138,6 @@ def _is_installed(file: str | None) -> bool:
 
 
 def _trace(error: Exception) -> str:
-    """The user's part of the traceback: our own frame is the first."""
-    frames = traceback.extract_tb(error.__traceback__)[1:]
+    """The user's part of the traceback."""
+    frames = dropwhile(lambda frame: frame.filename.startswith(_NOT_THEIRS), traceback.extract_tb(error.__traceback__))
     return "".join(traceback.format_list(frames)).rstrip()
