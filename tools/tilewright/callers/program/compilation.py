@@ -10,7 +10,8 @@ import re
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tilewright.callers.program.calls import Call, calls_in
 from tilewright.callers.program.explanation import explain
 from tilewright.callers.program.libraries import check_libraries, read_libraries, slashed, symbols
 from tilewright.callers.program.machine_code import cubins_in, inspected
+from tilewright.callers.program.staging import stable, staged
 from tilewright.device.workers import Workers
 from tilewright.library.archive import LibraryContents
 from tilewright.library.process import run_to_end
@@ -105,7 +107,9 @@ def compile_program(program: Program, toolkit: Toolkit, environ: Mapping[str, st
         kept.mkdir()
         command = command_of(shadowed, toolkit, output)
         depfile = folder / "read.d"
-        done = _run([*command, "--keep", "--keep-dir", str(kept), "-MD", "-MF", str(depfile)], environment)
+        command += ["--keep", "--keep-dir", str(kept), "-MD", "-MF", str(depfile)]
+        with _place(program, toolkit, environment) as place:
+            done = _run(command, environment, place)
         said = _decoded(done.stdout)
         if done.returncode or not output.is_file():
             raise CallerError(
@@ -114,6 +118,17 @@ def compile_program(program: Program, toolkit: Toolkit, environ: Mapping[str, st
         cubins = [output] if program.cubin else cubins_in(kept)
         warnings = inspected(_disassembled(cubins, toolkit, environment), symbols(libraries))
         return Compiled(output.read_bytes(), tuple(warnings), said, files_in(depfile.read_bytes()))
+
+
+@contextmanager
+def _place(program: Program, toolkit: Toolkit, environment: Mapping[str, str]) -> Iterator[Path | None]:
+    """Where nvcc runs: a cubin holds no name of it, a host program is the same from every checkout if it can be."""
+    words = command_of(program, toolkit, Path(program.source.stem))[1:]
+    if program.cubin or not stable(words, environment):
+        yield None
+        return
+    with staged(words, toolkit.cache) as folder:
+        yield folder
 
 
 def files_in(depfile: bytes) -> tuple[Path, ...]:
@@ -140,9 +155,11 @@ def _private(program: Program, folder: Path) -> Program:
     return Program(program.source, tuple(paths), program.arch, program.cubin, program.include, program.options)
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+def _run(
+    command: Sequence[str], environment: Mapping[str, str], place: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
     try:
-        return run_to_end(command, environment=environment, limit=TIME_LIMIT)
+        return run_to_end(command, environment=environment, folder=place, limit=TIME_LIMIT)
     except OSError as failure:
         raise CallerError([Problem(f"`{command[0]}` did not start: {failure.strerror}")]) from failure
     except subprocess.TimeoutExpired as late:
