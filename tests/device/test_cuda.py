@@ -121,9 +121,23 @@ def test_a_missing_header_is_named_with_its_line(toolkit: Toolkit, workers: Work
     assert str(found).startswith('a/k.cu:2:20: error: cannot open source file "nope.cuh"')
 
 
-def test_an_unclosed_brace_is_an_error_of_the_file(toolkit: Toolkit, workers: Workers) -> None:
-    (found,) = problems(cuda("__device__ float f(float x) { return x;\n"), toolkit, workers)
-    assert str(found).startswith('a/k.cu: error: expected a "}"')
+def test_an_unclosed_brace_stands_where_it_opens(toolkit: Toolkit, workers: Workers) -> None:
+    (found,) = problems(cuda("\n__device__ float f(float x) { return x;\n"), toolkit, workers)
+    assert str(found).startswith('a/k.cu:2:29: error: expected a "}"')
+
+
+def test_what_is_never_closed_makes_no_errors_of_the_wrappers_after_it(toolkit: Toolkit, workers: Workers) -> None:
+    wrappers = '#line 1 "k.wrappers.cu"\nnamespace tilewright_generated {}\n#line 2 "a/k.cu"\n'
+    wrappers += "static_assert(tilewright_generated::is_exactly<float(float)>(&::f), \"\");\n"
+    text = "__device__ int g() { return z; }\n__device__ float f(float x) { if (x > 0) { return x; return 0;\n}\n"
+    found = problems(cuda(text + wrappers), toolkit, workers)
+    assert [(str(problem.where), problem.what) for problem in found] == [
+        ("a/k.cu:1:29", 'identifier "z" is undefined'),
+        ("a/k.cu:2:29", 'expected a "}"'),
+    ]
+    assert "k.wrappers.cu(1): error" in found[-1].detail
+    (wrong,) = problems(cuda(wrappers), toolkit, workers)[:1]
+    assert str(wrong.where).startswith("a/k.cu:2:"), "without such a fault they are told"
 
 
 def test_a_refused_architecture_is_told_in_nvrtcs_words(toolkit: Toolkit, workers: Workers) -> None:

@@ -12,6 +12,9 @@ Language = Literal["cuda", "nvvm"]
 LOGICAL_ROOT = "/tw/"
 """What the logical absolute name of a project's header begins with; the rest is project-relative."""
 
+WRAPPERS, NAMESPACE = ".wrappers.cu", "tilewright_generated"
+"""What the name of the text that is appended to a user's CUDA C++ ends in, and the namespace of its own definitions."""
+
 
 class DeviceError(ProblemError):
     """Device code that does not compile, link or match its exports, or a native tool that failed."""

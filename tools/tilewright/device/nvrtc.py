@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tilewright.device.module import LOGICAL_ROOT, DeviceError, DeviceModule
+from tilewright.device.module import LOGICAL_ROOT, NAMESPACE, WRAPPERS, DeviceError, DeviceModule
 from tilewright.device.native import entry, opened, sized, strings, text_of
 from tilewright.device.standard_headers import missing_standard_headers
 from tilewright.problem import Place, Problem
@@ -22,6 +22,7 @@ OPTIONS = ("-dlto", "-std=c++20", "-diag-suppress=1097")
 """1097 is the warning about an attribute it does not know: ours."""
 
 _ERROR = re.compile(r"^(?:(?P<file>.+?)\((?P<line>\d+)\)|At end of source): (?:\w+ )?error(?: #[\w-]+)?: (?P<text>.*)$")
+_OPENED = re.compile(r"^(?P<file>.+?)\((?P<line>\d+)\): note .*to match this ")
 _INDENT = 2
 _HINTS = (
     (
@@ -104,12 +105,22 @@ def _problems(log: str, source: str) -> list[Problem]:
 
 
 def _errors(log: str, source: str) -> Iterator[tuple[str, Place]]:
+    """Text and place of each; where something is never closed, those of the text after it are no errors of the user."""
     lines = log.splitlines()
-    for number, line in enumerate(lines):
-        if found := _ERROR.match(line):
-            column = _column(lines[number + 1 :])
-            where = Place(found["file"], int(found["line"]), column) if found["file"] else Place(source)
-            yield found["text"], where
+    found = [(number, error) for number, line in enumerate(lines) if (error := _ERROR.match(line))]
+    unclosed = any(not error["file"] for _, error in found)
+    for number, error in found:
+        excerpt = lines[number + 1 : number + 2]
+        if not error["file"]:
+            yield error["text"], _opened(lines[number + 1 :]) or Place(source)
+        elif not (unclosed and (error["file"].endswith(WRAPPERS) or NAMESPACE in "".join(excerpt))):
+            yield error["text"], Place(error["file"], int(error["line"]), _column(lines[number + 1 :]))
+
+
+def _opened(after: list[str]) -> Place | None:
+    """The place of what is never closed, from the note after the error; None without one."""
+    opened = _OPENED.match(after[0]) if after else None
+    return Place(opened["file"], int(opened["line"]), _column(after[1:])) if opened else None
 
 
 def _column(after: list[str]) -> int:

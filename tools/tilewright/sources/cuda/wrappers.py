@@ -6,16 +6,17 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from tilewright.device.module import NAMESPACE, WRAPPERS
 from tilewright.exports.abi import C_NAMES, native_parameters
 from tilewright.exports.elements import ElementType
 from tilewright.exports.model import Access, Parameter, TileExport
 
 HEADER = "// Written by tilewright from {origin}; do not edit."
-_PRELUDE = """\
-namespace tilewright_generated {
-template <typename Function> __host__ __device__ constexpr bool is_exactly(Function *) { return true; }
-template <typename Function> __host__ __device__ constexpr bool is_exactly(...) { return false; }
-}
+_PRELUDE = f"""\
+namespace {NAMESPACE} {{
+template <typename Function> __host__ __device__ constexpr bool is_exactly(Function *) {{ return true; }}
+template <typename Function> __host__ __device__ constexpr bool is_exactly(...) {{ return false; }}
+}}
 """
 _WRAPPER_WORDS = "unsigned short static_assert extern void const reinterpret_cast __device__ __ushort_as_half"
 
@@ -49,9 +50,9 @@ def device_text(
     for function in functions:
         line = function.export.where.line if function.export.where else 1
         parts.append(f'\n#line {line} "{quoted(origin)}"\n{_assertion(function)}')
-        parts.append(f'#line 1 "{quoted(library)}.wrappers.cu"\n{_wrapper(function)}')
+        parts.append(f'#line 1 "{quoted(library)}{WRAPPERS}"\n{_wrapper(function)}')
     head = f'{HEADER.format(origin=origin)}\n#line 1 "{quoted(origin)}"\n'
-    return f'{head}{text}\n\n#line 1 "{quoted(library)}.wrappers.cu"\n{"".join(parts)}'
+    return f'{head}{text}\n\n#line 1 "{quoted(library)}{WRAPPERS}"\n{"".join(parts)}'
 
 
 def quoted(path: str) -> str:
@@ -63,7 +64,7 @@ def _assertion(function: WrittenFunction) -> str:
     """That the compiler sees the type that the description says; also picks the one of several overloads."""
     message = f"the type of {function.export.function} is not what its declaration shows: a macro or typedef changes it"
     return (
-        f"static_assert(tilewright_generated::is_exactly<{_type_of(function)}>(&{function.qualified}),\n"
+        f"static_assert({NAMESPACE}::is_exactly<{_type_of(function)}>(&{function.qualified}),\n"
         f'              "{message}");\n'
     )
 
