@@ -72,6 +72,14 @@ def test_first_call_makes_the_environment_and_the_second_installs_nothing(checko
     assert (checkout.environment / "sconsw.json").stat().st_mtime_ns == record
 
 
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_asking_the_checks_for_help_starts_and_installs_nothing(checkout: Checkout, option: str) -> None:
+    done = checkout.run("test", option)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: ./sconsw test [pytest arguments]\n")
+    assert not checkout.environment.exists()
+
+
 def test_a_changed_requirement_is_installed_by_the_next_call(checkout: Checkout) -> None:
     checkout.run()
     checkout.require("2.0")

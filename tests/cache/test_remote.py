@@ -190,6 +190,9 @@ def test_a_token_that_fits_into_no_header_is_refused(opened: Open, monkeypatch: 
     [
         ("a,b", "names 2 folders and 0 addresses"),
         ("http://a,http://b", "names 0 folders and 2 addresses"),
+        ("https:/a", "`https:/a` is no address of a cache"),
+        ("a/b,grpc:/c:1/d", "names 2 folders"),
+        ("grpc:/c:1/d", "did you mean `grpc://c:1/d`? `./grpc:/c:1/d` would be a folder"),
         ("a,,http://b", "names 2 folders and 1 addresses"),
         ("ftp://a", "`ftp://a` is no address of a cache\n  hint: cache=http://cache.example:8080"),
         ("http://", "is no address of a cache"),

@@ -147,7 +147,7 @@ def test_parametric_exports_are_left_out_and_named(project: Path, run: Run) -> N
     outcome = run("build", "mixed.cu", "--arch", "sm_120")
     assert outcome.code == 0, outcome.err
     assert outcome.out.splitlines()[0].startswith("Left out of the static library: `relu_any` (no tile_shape, so the")
-    assert outcome.out.splitlines()[0].endswith("; `tile_shapes=[...]` or `provider=1` ships them")
+    assert outcome.out.splitlines()[0].endswith("; `--tile-shapes` or `--provider` ships them")
     assert outcome.out.splitlines()[1] + "\n" == SUMMARY
     description = json.loads((project / "build/sm_120/mixed/mixed.tileexports.json").read_bytes())
     assert "relu_any" in [each["name"] for each in description["exports"]]
@@ -269,6 +269,8 @@ def test_only_parametric_exports_make_no_static_library(project: Path, run: Run)
     assert outcome.code == 1
     assert outcome.err.startswith("any.cu:1:")
     assert "the static library of `any` would be empty: no export has a tile size" in outcome.err
+    assert "list sizes for the build, --tile-shapes 64,128\n" in outcome.err
+    assert "every size: --provider\n" in outcome.err
     assert not (project / "build").exists()
 
 

@@ -84,7 +84,14 @@ def test_text_is_a_value_of_the_function_that_makes_the_kernel(run: Run, folder:
         (("--arch", "sm_90", "--set", "x=None"), ("the specialisation `x` of `scale` holds None",)),
         (("--arch", "sm_90", "--option", "fast=1"), ("no option `fast`",)),
         (("--arch", "sm_90", "--time-limit", "soon"), ("--time-limit takes a number of seconds, not `soon`",)),
-        (("--arch", "sm_90", "--set", "x=(100,)"), ("scale.py:8", "needs a specialisation for y")),
+        (
+            ("--arch", "sm_90", "--set", "x=(100,)"),
+            ("scale.py:8", "needs a specialisation for y", "hint: --set 'y=(...)'\n"),
+        ),
+        (("--arch", "sm_90", "--set", "x='ten'", SHAPES[2], SHAPES[3]), ("hint: --set 'x=(1003,)'\n",)),
+        (("--arch", "sm_90", "--kernel", "make"), ("specialisation for suffix", "hint: --set 'suffix=...'\n")),
+        (("--arch", "sm_90", "--kernel", "mak"), ("`mak`", "its kernels are: scale; --kernel chooses one")),
+        (("--arch", "sm_90", "--set", "x=(1, 2)", "--set", "y=(1,)"), ("scale.py:8: error: `scale`: `x` has rank 1",)),
         (("--backend", "metal", *SHAPES, "--option", "metal_mpp=True"), ("`x` is view<f32", "native MPP takes")),
         (("--arch", "sm_90", *SHAPES, "--option", "lowering='tirx'"), ("without the optional TIRx bridge",)),
     ],
@@ -97,6 +104,12 @@ def test_a_wrong_request_is_text_and_writes_nothing(
     assert all(word in outcome.err for word in expected), outcome.err
     assert "Traceback" not in outcome.err
     assert list(files_below(folder)) == ["scale.py"]
+
+
+def test_a_file_that_loops_is_told_how_to_get_more_time(run: Run, folder: Path) -> None:
+    Path("loop.py").write_text("while True:\n    pass\n")
+    outcome = run("compile", "loop.py", "--arch", "sm_90", "--time-limit", "0.5")
+    assert "hint: a kernel file builds kernels and returns; a longer one: --time-limit SECONDS\n" in outcome.err
 
 
 def test_a_file_that_is_not_there_is_named(run: Run, folder: Path) -> None:

@@ -128,7 +128,7 @@ def test_an_unclosed_brace_stands_where_it_opens(toolkit: Toolkit, workers: Work
 
 def test_what_is_never_closed_makes_no_errors_of_the_wrappers_after_it(toolkit: Toolkit, workers: Workers) -> None:
     wrappers = '#line 1 "k.wrappers.cu"\nnamespace tilewright_generated {}\n#line 2 "a/k.cu"\n'
-    wrappers += "static_assert(tilewright_generated::is_exactly<float(float)>(&::f), \"\");\n"
+    wrappers += 'static_assert(tilewright_generated::is_exactly<float(float)>(&::f), "");\n'
     text = "__device__ int g() { return z; }\n__device__ float f(float x) { if (x > 0) { return x; return 0;\n}\n"
     found = problems(cuda(text + wrappers), toolkit, workers)
     assert [(str(problem.where), problem.what) for problem in found] == [

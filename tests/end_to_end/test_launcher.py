@@ -158,6 +158,14 @@ def test_a_launcher_that_is_not_there_stops_the_build_and_not_the_cleaning(sandb
     assert sandbox.scons("arch=sm_120", "-c", "launcher=./gone --fast").code == 0
 
 
+def test_a_launcher_that_may_not_be_run_is_told_how(sandbox: Sandbox) -> None:
+    sandbox.write({"run.sh": "#!/bin/sh\n"})
+    run = sandbox.scons("arch=sm_120", "launcher=./run.sh --fast")
+    assert run.code == 2
+    assert "SConstruct:4: error: `launcher=./run.sh --fast` cannot be run: `./run.sh` is not executable" in run.err
+    assert "hint: chmod +x ./run.sh" in run.err
+
+
 def test_a_file_outside_of_the_top_folder_is_named_by_the_way_to_it(project: Callable[..., Sandbox]) -> None:
     files = {
         "top/SConstruct": SCONSTRUCT.replace('"relu.cu"', '"../shared/relu.cu"'),

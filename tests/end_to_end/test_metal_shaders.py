@@ -81,6 +81,57 @@ def test_what_a_script_names_wins_over_the_variable(shader: Sandbox) -> None:
     assert shader.tree("build").keys() == {"tileir/scale.tileir"} | MSL
 
 
+BOTH = 'backends=["cuda", "metal"], specialisations'
+USES = """\
+env.MetalLibrary("both", shader)
+env.Command("ptx.txt", shader["sm_90"], Copy("$TARGET", "$SOURCE"))
+env.Install("out", shader)
+"""
+
+
+def test_without_an_architecture_what_needs_none_is_made_and_the_rest_names_the_choices(shader: Sandbox) -> None:
+    shader.edit("SConstruct", "specialisations", BOTH)
+    shader.write({"SConstruct": shader.read("SConstruct").decode() + USES})
+    assert shader.scons("build/metal").rebuilt("capture", "shader")
+    assert shader.tree("build").keys() == {"tileir/scale.tileir", "metal/both.metallib.json"} | MSL
+    assert shader.scons("-h").code == 0
+    for target in ("", ".", "ptx.txt", "out", "build/sm_90"):
+        run = shader.scons(*target.split())
+        assert run.code == 2, target
+        assert "`arch` is missing" in run.err
+    assert "Traceback" not in run.err
+    assert shader.scons("-c").code == 0
+    assert shader.tree("build") == {}
+    shader.edit("SConstruct", 'env.Install("out", shader)', 'Default("build/metal")')
+    assert shader.scons().rebuilt("capture", "shader"), "the default targets of this script need none"
+
+
+def test_a_package_of_a_shader_is_not_written_without_its_cuda_half(shader: Sandbox) -> None:
+    shader.edit("SConstruct", "specialisations", BOTH)
+    shader.write({"SConstruct": shader.read("SConstruct").decode() + 'env.TilePackage("s", [shader], version="1.0")\n'})
+    run = shader.scons("package")
+    assert run.code == 2
+    assert "`arch` is missing" in run.err
+    assert shader.tree("build") == {}
+
+
+@pytest.mark.usefixtures("clang")
+@pytest.mark.parametrize("variables", [(), ("backends=metal",)])
+def test_the_check_of_a_shader_for_both_needs_no_architecture(shader: Sandbox, variables: tuple[str, ...]) -> None:
+    shader.edit("SConstruct", "specialisations", BOTH)
+    shader.write({"SConstruct": shader.read("SConstruct").decode() + USES})
+    assert shader.scons("check-metal", *variables).rebuilt("capture", "shader", "check")
+    assert shader.scons("check-metal", *variables).up_to_date()
+
+
+def test_the_check_of_shaders_without_msl_says_what_makes_some(shader: Sandbox) -> None:
+    shader.edit("SConstruct", "specialisations", 'backends=["cuda"], specialisations')
+    run = shader.scons("check-metal", "arch=sm_90")
+    assert run.code == 2
+    assert "nothing in the build scripts declares `check-metal`" in run.err
+    assert 'its `backends=` are without "metal"' in run.err
+
+
 @pytest.mark.parametrize(
     ("variable", "options", "words"),
     [

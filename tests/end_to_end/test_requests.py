@@ -111,6 +111,10 @@ def test_the_folder_of_a_script_stands_for_what_the_script_declares(sandbox: San
         ('env.TileLibrary(source="relu.cu")', "`` cannot name a tile library"),
         ('env.TileLibrary("x", "folder")', "`folder` is a folder, and a file is needed there"),
         ('env.TileLibrary("x", "relu.cu", archs="sm_90")', "`TileLibrary` takes no `archs`"),
+        ('env.TileLibrary("x", "relu.cu", tile_shape=64)', "`TileLibrary` takes no `tile_shape`"),
+        ('env.TileLibrary("relu", "relu.cu", tile_shapes=64)', "there are two libraries `relu` in one folder"),
+        ('env.TileLibrary("relu", "other.cu")', "there are two libraries `relu` in one folder"),
+        ('env.TileLibrary("relu", "relu.cu", provider=1, provider_abi="observed")', "there are two libraries `relu`"),
         ('env.TileBindings(relu, languages=["python"])', "`TileBindings` takes no `languages`"),
         ('env.TileMockCaller(relu, refrence="r.py")', "`TileMockCaller` takes no `refrence`"),
         ('env.TileLibrary("x", 3)', "`3` is given for a file"),
@@ -135,6 +139,73 @@ def test_a_wrong_call_names_the_line_of_the_script(sandbox: Sandbox, call: str, 
     assert run.errors[0].startswith("SConstruct:6: error: ")
     assert words in run.errors[0]
     assert "Traceback" not in run.err
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        (
+            'TileLibrary("x", "relu.cu", tile_shape=64)',
+            "did you mean `tile_shapes`? it takes name, source, arch, ltoir_",
+        ),
+        ('TileProgram("x", "x.cu", library=relu)', "did you mean `libraries`? it takes target, source, libraries, "),
+        ('TileProgram("x", "x.cu", targets=relu)', "options, arch\n"),
+        (
+            'TileShader("x", "x.py", specialisation={})',
+            "did you mean `specialisations`? it takes name, source, backends, specialisations, kernel, options, "
+            "time_limit, arch\n",
+        ),
+        ('TileShader("x", "x.py", option={})', "did you mean `options`?"),
+        ('MetalLibrary("x", [], lang="3.0")', "did you mean `language`? it takes name, sources, language, metal\n"),
+    ],
+)
+def test_an_unknown_argument_gets_the_nearest_of_all_that_there_are(sandbox: Sandbox, call: str, hint: str) -> None:
+    sandbox.write({"SConstruct": f"{sandbox.read('SConstruct').decode()}env.{call}\n"})
+    assert hint in sandbox.scons("arch=sm_120").err
+
+
+def test_a_library_is_not_given_a_variable_without_its_name(sandbox: Sandbox) -> None:
+    sandbox.write({"SConstruct": sandbox.read("SConstruct").decode() + 'env.TileLibrary("x", "relu.cu", "sm_90")\n'})
+    assert "`TileLibrary` is given 3 arguments without names" in sandbox.scons("arch=sm_120").err
+
+
+def test_two_calls_for_two_architectures_or_with_equal_settings_are_one_library(sandbox: Sandbox) -> None:
+    second = 'env.TileLibrary("relu", "relu.cu")\nenv.TileLibrary("relu", "relu.cu", arch="sm_90", tile_shapes=64)\n'
+    sandbox.write({"SConstruct": sandbox.read("SConstruct").decode() + second})
+    assert sandbox.scons("arch=sm_120", "-n").code == 0
+
+
+ALIASES = {
+    "verify": "env.TileMockCaller(library)",
+    "verify-emulate": "env.TileMockCaller(library)",
+    "check-metal": "env.TileShader(...)",
+    "package": "env.TilePackage(",
+}
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_an_alias_that_nothing_declares_says_what_would(sandbox: Sandbox, alias: str) -> None:
+    before = sandbox.tree()
+    for option in ("-Q", "-n"):
+        run = sandbox.scons(alias, option)
+        assert run.code == 2
+        assert f"[{alias}] error: nothing in the build scripts declares `{alias}`" in run.err
+        assert f"hint: {ALIASES[alias]}" in run.err
+        assert "Do not know how" not in run.err
+    assert sandbox.scons("-c", alias).code == 0
+    assert sandbox.tree() == before
+
+
+def test_what_a_user_calls_as_we_call_an_alias_is_built(sandbox: Sandbox) -> None:
+    own = sandbox.read("SConstruct").decode()
+    file, folder = 'env.Command("package", "relu.cu", Copy("$TARGET", "$SOURCE"))\n', 'env.Alias("verify", "package")\n'
+    sandbox.write({"SConstruct": own + file + folder, "check-metal": "a file"})
+    for name in ("package", "verify", "check-metal"):
+        assert sandbox.scons(name).code == 0, name
+    assert sandbox.read("package") == sandbox.read("relu.cu")
+    sandbox.write({"SConstruct": own, "sub/verify-emulate/x.txt": ""})
+    assert sandbox.scons("verify-emulate").code == 2
+    assert sandbox.scons("-u", "verify-emulate", at="sub").code == 0, "a folder of the user's"
 
 
 def test_the_include_path_may_be_one_string(sandbox: Sandbox) -> None:

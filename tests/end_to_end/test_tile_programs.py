@@ -254,6 +254,7 @@ def test_a_library_that_is_not_there_is_named(caller: Sandbox) -> None:
         ('env.TileProgram("a/b", "caller.cu")', "`a/b` cannot name a tile program"),
         ('env.TileProgram("b", ["caller.cu", "relu.cu"])', "the program `b` has 2 sources"),
         ('env.TileProgram("b", "caller.cu", archs="sm_90")', "`TileProgram` takes no `archs`"),
+        ('env.TileProgram("caller.cubin", "caller.cu", options="-O1")', "two programs `caller.cubin` in one folder"),
         (
             'env.TileProgram("b", "caller.cu", libraries=relu, arch="sm_90")',
             "the library `relu` is not built for `sm_90`",

@@ -143,6 +143,37 @@ def test_a_file_that_is_read_has_to_be_a_dependency(shader: Sandbox) -> None:
     assert shader.scons("arch=sm_90").rebuilt("capture")
 
 
+def test_a_file_or_module_outside_the_top_folder_has_to_be_a_dependency_and_an_edit_of_it_counts(
+    shader: Sandbox, tmp_path: Path
+) -> None:
+    """What nobody declares would be taken for up to date, and given to others by the cache, when it changes."""
+    command = ("backends=metal", f"cache={tmp_path / 'cache'}", "--cache-force")
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "scale.txt").write_text("16")
+    (data / "sizes_of_all.py").write_text("TILE = 16\n")
+    reading = 'import pathlib\nTILE = int((pathlib.Path(__file__).parents[1] / "data/scale.txt").read_text())\n'
+    shader.write({"sizes.py": reading})
+    name = "../data/scale.txt"
+    refused = shader.scons(*command)
+    assert f"kernel.py: error: it read `{name}`, of which the build knows nothing [hidden-dependency]" in refused.err
+    assert f'env.Depends(shader.text, "{name}")' in refused.err
+    assert not (shader.folder / "build/tileir/scale.tileir").exists()
+
+    shader.write({"SConstruct": SCONSTRUCT + f'env.Depends(shader.text, "{name}")\n'})
+    assert shader.scons(*command).rebuilt("capture", "shader")
+    assert shader.scons(*command).up_to_date()
+    (data / "scale.txt").write_text("32")
+    assert shader.scons(*command).rebuilt("capture", "shader")
+    edited = shader.read("build/tileir/scale.tileir")
+    shutil.rmtree(shader.folder / "build")
+    assert shader.scons(*command).steps == [], "of the cache"
+    assert shader.read("build/tileir/scale.tileir") == edited
+
+    shader.write({"sizes.py": f"import sys\nsys.path.append({str(data)!r})\nfrom sizes_of_all import TILE\n"})
+    assert "it read `../data/sizes_of_all.py`, of which" in shader.scons(*command).err
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

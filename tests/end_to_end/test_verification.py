@@ -119,6 +119,36 @@ def test_what_a_reference_reads_counts(verified: Sandbox) -> None:
 
 
 @needs("g++")
+def test_what_a_reference_reads_outside_the_top_folder_counts_but_its_own_temporary_files(
+    verified: Sandbox, tmp_path: Path
+) -> None:
+    verified.edit("SConstruct", "TileMockCaller(relu)", 'TileMockCaller(relu, reference="expected.py")')
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "factor.txt").write_text("1")
+    reading = f"""\
+import pathlib
+import tempfile
+
+with tempfile.TemporaryDirectory() as folder:
+    own = pathlib.Path(folder, "x")
+    own.write_text(pathlib.Path({str(outside / "factor.txt")!r}).read_text())
+    FACTOR = int(own.read_text())
+"""
+    verified.write({"expected.py": reading + "\n\n" + DOUBLED.replace("2 *", "FACTOR *")})
+    refused = verified.scons("arch=sm_90", "verify-emulate")
+    name = "../outside/factor.txt"
+    assert f"expected.py: error: it read `{name}`, of which the build knows nothing" in refused.err
+    assert f'env.Depends(mock, "{name}")' in refused.err
+    script = verified.read("SConstruct").decode()
+    verified.write({"SConstruct": script + f'env.Depends(mock, "{name}")\n'})
+    assert verified.scons("arch=sm_90", "verify-emulate").code == 0
+    (outside / "factor.txt").write_text("2")
+    changed = verified.scons("arch=sm_90", "verify-emulate")
+    assert (changed.code, changed.steps) == (2, ["verification"])
+
+
+@needs("g++")
 def test_two_references_get_each_the_module_beside_it_and_both_that_of_the_top_folder(verified: Sandbox) -> None:
     """Python puts the top folder on its path for `python -m SCons`, and not for the script `scons`."""
     folders = ("one", "two")

@@ -33,7 +33,7 @@ def test_a_folder_as_source_is_one_clear_error(sandbox: Sandbox) -> None:
 def test_one_library_made_twice_is_placed_at_the_line_of_the_script(sandbox: Sandbox) -> None:
     sandbox.write({"SConstruct": sandbox.read("SConstruct").decode() + 'env.TileLibrary("relu", "other.cu")\n'})
     (error,) = sandbox.scons("arch=sm_120").errors
-    assert error.startswith("SConstruct:6: error: Multiple ways to build the same target were specified for: build/")
+    assert error.startswith("SConstruct:6: error: there are two libraries `relu` in one folder\n")
 
 
 def test_a_library_of_too_few_files_is_one_clear_error(sandbox: Sandbox) -> None:

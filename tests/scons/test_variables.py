@@ -7,7 +7,9 @@ from dataclasses import fields
 import pytest
 
 from tilewright.scons.errors import BuildScriptError
+from tilewright.scons.undeclared_alias import MAKERS
 from tilewright.scons.variables import (
+    TARGETS,
     VARIABLES,
     Settings,
     contradictions,
@@ -26,6 +28,12 @@ def test_every_row_has_its_setting_its_reference_and_its_help() -> None:
         assert f"| `{row.name}` |" in variables_reference()
         assert f"  {row.name}=  {row.sentence}" in help_text()
         assert {row.name, f"tilelib_{row.name}"} <= set(known_names())
+
+
+def test_every_alias_is_in_the_help_and_knows_what_declares_it() -> None:
+    assert TARGETS.keys() == MAKERS.keys()
+    for name, sentence in TARGETS.items():
+        assert f"\n  {name}  {sentence}\n" in help_text()
 
 
 def test_defaults_are_those_of_the_rows() -> None:

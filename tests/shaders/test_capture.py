@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from shaders.conftest import COPY, SHAPES, Project
+import tilewright
+from shaders.conftest import COPY, HEAD, SHAPES, Project
 from tilewright.tileir.text.parser import parse_module
 from tilewright.tileir.verifier.verify import verify_module
 
@@ -110,6 +114,11 @@ def test_a_process_that_the_file_started_does_not_outlive_it(project: Project) -
         ("def f(): f()\nf()\n", ("k.py:3", "RecursionError")),
         ("input()\n", ("k.py:3", "EOFError")),
         ("from . import x\n", ("k.py:3", "relative import")),
+        (
+            'open("table.txt")\n',
+            ("k.py:3", 'Path(__file__).parent / "table.txt"', 'env.Depends(shader.text, "table.txt")', "empty folder"),
+        ),
+        ("import numpy\nnumpy.loadtxt('table.txt')\n", ("k.py:4", 'Path(__file__).parent / "..."')),
         ("import no_such_module\n", ("k.py:3", "No module named 'no_such_module'")),
         ("x = 1\n", ("no kernel `copy`", "@tile.kernel")),
         (COPY + COPY, ("k.py:11", "two kernels of one name", "kernel-names")),
@@ -135,8 +144,8 @@ def test_a_file_that_gives_no_kernel_is_one_clean_error(refused: Refused, body: 
         ({"x": (10,), "y": True}, ("`y` is True",)),
         ({"x": (10,)}, ("needs a specialisation for y", '"y": (...)')),
         ({**SHAPES, "yy": 1}, ("no parameter `yy`", "did you mean `y`?")),
-        ({"x": (10, 2), "y": (10,)}, ("`x` has rank 1",)),
-        ({"x": (-1,), "y": (10,)}, ("negative",)),
+        ({"x": (10, 2), "y": (10,)}, ("k.py:4: error: `copy`: `x` has rank 1", "hint: a shape of that rank: x=(10,)")),
+        ({"x": (-1,), "y": (10,)}, ("k.py:4: error: ", "negative")),
     ],
 )
 def test_a_specialisation_that_does_not_fit_is_named(refused: Refused, given: object, words: tuple[str, ...]) -> None:
@@ -185,6 +194,21 @@ def test_the_environment_of_the_build_is_not_seen(project: Project, monkeypatch:
     assert project.capture(body + COPY).text
 
 
+def test_the_process_takes_the_package_of_the_build_although_another_one_is_installed(tmp_path: Path) -> None:
+    package = Path(tilewright.__file__).parent
+    shutil.copytree(package, tmp_path / "tools/tilewright", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "k.py").write_text(HEAD + COPY + "print(tile.__file__)\n")
+    asked = (
+        "import pathlib, sys; from tilewright.shaders import capture, request; root = pathlib.Path(sys.argv[1]); "
+        f"asked = request.make_request('copy', '', {SHAPES}); "
+        "print(capture.capture(root / 'k.py', asked, root=root).said)"
+    )
+    command = [sys.executable, "-c", asked, tmp_path]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "tools")}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(tmp_path / "tools/tilewright/tile/__init__.py")
+
+
 def test_files_of_the_project_that_are_read_are_told(project: Project) -> None:
     project.write("sizes.json", "4")
     project.write("part/__init__.py", "")
@@ -197,3 +221,21 @@ def test_files_of_the_project_that_are_read_are_told(project: Project) -> None:
         "part/deep.py",
         "sizes.json",
     ]
+
+
+def test_files_elsewhere_that_are_read_are_told_unless_they_are_installed_or_the_systems(
+    project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "sizes.json").write_text("4")
+    (elsewhere / "deep.py").write_text("A = 1\n")
+    body = f"import pathlib, sys\nsys.path.append({str(elsewhere)!r})\nimport deep\n"
+    body += f"pathlib.Path({str(elsewhere / 'sizes.json')!r}).read_text()\n"
+    installed = (
+        *("import pathlib, tempfile, colorsys, numpy, tilewright",),
+        *(f"pathlib.Path({each}).read_bytes()" for each in ("numpy.__file__", "colorsys.__file__")),
+        "pathlib.Path(tilewright.__file__).with_name('problem.py').read_bytes()",
+        *(f"pathlib.Path({each!r}).read_bytes()" for each in ("/etc/passwd", "/proc/self/stat")),
+        *("own = tempfile.NamedTemporaryFile()", "pathlib.Path(own.name).read_bytes()"),
+    )
+    assert project.capture(body + "\n".join(installed) + COPY).read == (elsewhere / "deep.py", elsewhere / "sizes.json")

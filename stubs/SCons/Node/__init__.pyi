@@ -4,6 +4,7 @@ from typing import Any
 no_state: int
 up_to_date: int
 executed: int
+arg2nodes_lookups: list[Callable[..., Node | None]]
 
 class Node:
     sources: list[Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,8 @@ from tilewright.problem import Problem
 
 SIZE = 5 << 30
 """Bytes that a folder may hold, unless told otherwise."""
+
+_SCHEME = re.compile(r"(\w+):/")
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -166,7 +169,7 @@ def open_cache(
 ) -> Cache:
     """The cache that `cache=` names: a folder (relative to `top`), the address of a server, or both with a comma.
 
-    CacheError for anything else.
+    CacheError for anything else, and for what looks like an address that lost a slash.
     """
     named = [each.strip() for each in places.split(",")]
     addresses = [place for place in named if "://" in place]
@@ -176,6 +179,10 @@ def open_cache(
         raise CacheError([Problem(what, hint="cache=FOLDER, cache=http://..., or both with a comma")])
     local = None
     if folders:
+        if like := _SCHEME.match(folders[0]):
+            meant = f"{like[1]}://{folders[0][like.end() :]}"
+            hint = f"did you mean `{meant}`? `./{folders[0]}` would be a folder"
+            raise CacheError([Problem(f"`{folders[0]}` is no address of a cache", hint=hint)])
         folder = top / Path(folders[0]).expanduser()
         blocked = next(
             (each for each in (folder, *folder.parents) if os.path.lexists(each) and not each.is_dir()), None

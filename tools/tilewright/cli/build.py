@@ -59,6 +59,7 @@ VERB = Verb(
 )
 
 SKIPPED = 2
+PROVIDER = "--provider"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,7 @@ def run(options: Namespace) -> int:
         print(f"note: {note}", file=sys.stderr)
     for warning in built.warnings:
         print(warning, file=sys.stderr)
-    if not options.provider and (line := messages.left_out(source.exports)):
+    if not options.provider and (line := messages.left_out(source.exports, sizes="--tile-shapes", provider=PROVIDER)):
         print(line)
     if options.print:
         print(built.text, end="")
@@ -225,7 +226,9 @@ def _build(
     from tilewright.library.crosscheck import crosscheck
     from tilewright.library.static import pack, shipped
 
-    exports = source.exports if provider else shipped(source.exports)
+    exports = source.exports
+    if not provider:
+        exports = shipped(exports, sizes="--tile-shapes 64,128", provider=PROVIDER)
     version = toolkit.bytecode_version()
     modules = modules_of(exports, version=version)
     note = crosscheck(exports, version, toolkit)

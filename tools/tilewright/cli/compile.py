@@ -54,7 +54,7 @@ def run(options: Namespace) -> int:
     from tilewright.shaders.backends import backends_named, check_options
     from tilewright.shaders.capture import capture
     from tilewright.shaders.imports import imported_files
-    from tilewright.shaders.request import make_request
+    from tilewright.shaders.request import Spelling, make_request
     from tilewright.toolchain.toolkit import resolve
 
     file = Path(options.file)
@@ -67,7 +67,8 @@ def run(options: Namespace) -> int:
     jobs = [(row, arch) for row in rows for arch in _architectures(options, row, toolkit)]
     here, folder = Path.cwd(), Path(options.output or "build")
     root = here if Path(os.path.abspath(file)).is_relative_to(here) else Path(os.path.abspath(file)).parent
-    found = capture(file, request, root=root, time_limit=limit)
+    spelling = Spelling("--kernel", "--time-limit SECONDS", "--set '{name}={value}'", " ", "{}")
+    found = capture(file, request, root=root, time_limit=limit, spelling=spelling)
     if found.said:
         print(f"note: {file} printed:\n{found.said}", file=sys.stderr)
     contents = {folder / "tileir" / f"{name}.tileir": found.text.encode()}

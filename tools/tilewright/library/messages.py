@@ -25,14 +25,17 @@ def written_to(library: Path) -> str:
     return f"Tile library written to {library}"
 
 
-def left_out(exports: ExportSet) -> str:
-    """The line about exports of which no size is known; empty when there is none."""
+def left_out(exports: ExportSet, *, sizes: str = "tile_shapes=[...]", provider: str = "provider=1") -> str:
+    """The line about exports of which no size is known; empty when there is none.
+
+    `sizes` and `provider` are how the caller's user lists sizes and asks for the provider form.
+    """
     if not (unlisted := exports.unlisted()):
         return ""
     names = ", ".join(f"`{export.name}`" for export in unlisted)
     return (
         f"Left out of the static library: {names} (no tile_shape, so the call supplies the extent); "
-        "`tile_shapes=[...]` or `provider=1` ships them"
+        f"`{sizes}` or `{provider}` ships them"
     )
 
 

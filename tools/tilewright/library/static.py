@@ -16,8 +16,11 @@ from tilewright.toolchain.shadow import tool_environment
 from tilewright.toolchain.toolkit import INSTALL, Assembler, Toolkit, missing
 
 
-def shipped(exports: ExportSet) -> ExportSet:
-    """The exports that a static library ships, those with a tile size or listed ones; LibraryError for none at all."""
+def shipped(exports: ExportSet, *, sizes: str = "tile_shapes=[64, 128]", provider: str = "provider=1") -> ExportSet:
+    """The exports that a static library ships, those with a tile size or listed ones; LibraryError for none at all.
+
+    `sizes` and `provider` are how the caller's user lists sizes and asks for the provider form.
+    """
     sized = exports.sized()
     if sized.exports:
         return sized
@@ -26,8 +29,8 @@ def shipped(exports: ExportSet) -> ExportSet:
             Problem(
                 what=f"the static library of `{exports.library}` would be empty: no export has a tile size",
                 where=exports.exports[0].where if exports.exports else None,
-                hint="give an export its size, tile_shape = 128, or list sizes for the build, tile_shapes=[64, 128]\n"
-                "or build the provider form, which serves every size: provider=1",
+                hint=f"give an export its size, tile_shape = 128, or list sizes for the build, {sizes}\n"
+                f"or build the provider form, which serves every size: {provider}",
             )
         ]
     )

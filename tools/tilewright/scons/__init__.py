@@ -47,7 +47,7 @@ def check_variables(known: Iterable[str] = ()) -> None:
 
 
 def help_text() -> str:
-    """The build variables, one a paragraph, for `Help()`."""
+    """The build variables, one a paragraph, and the targets with a name of their own, for `Help()`."""
     from tilewright.scons.variables import help_text as text
 
     return text()

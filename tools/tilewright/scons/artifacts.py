@@ -93,12 +93,19 @@ class PerArchitecture(list[File]):
 class TileShader(PerArchitecture):
     """The nodes of a shader: `parts` by architecture, or by the folder of a backend that has none; `text` its TileIR.
 
-    Where an architecture is missing, `stand_in` takes every place.
+    Where an architecture is missing, `stand_in` takes the place of all that needs one, beside the other parts.
     """
 
     def __init__(self, name: str, parts: dict[str, list[File]], text: list[File], stand_in: list[File]) -> None:
-        super().__init__(name, parts, stand_in)
+        super().__init__(name, parts, [])
+        self.extend(stand_in)
         self.text = text or stand_in
+        self.stand_in = stand_in
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str) and key not in self.parts and self.stand_in:
+            return list(self.stand_in)
+        return super().__getitem__(key)
 
 
 @dataclass(frozen=True, slots=True)

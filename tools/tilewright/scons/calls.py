@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections import UserList
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 from SCons.Environment import Base as Env
@@ -17,32 +17,40 @@ from tilewright.problem import Problem
 from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
 
 
-def checked(method: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """`method` under a check of its arguments; `name` is what scripts call it."""
+def checked(method: Callable[..., Any], name: str, variables: Iterable[str] = ()) -> Callable[..., Any]:
+    """`method` under a check of its arguments; `name` is what scripts call it, `variables` are what a call may set."""
+    shape = _shape(method, variables)
 
     @functools.wraps(method)
     def call(env: Any, *arguments: Any, **named: Any) -> Any:
         try:
-            signature(method).bind(env, *arguments, **named)
+            shape.bind(env, *arguments, **named)
         except TypeError:
             with reading_stops_cleanly():
-                raise BuildScriptError(_wrong(method, name, arguments, named)) from None
+                raise BuildScriptError(_wrong(shape, name, arguments, named)) from None
         return method(env, *arguments, **named)
 
     return call
 
 
-def _wrong(method: Callable[..., Any], name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[Problem]:
-    taken = [one.name for one in signature(method).parameters.values() if one.kind is not Parameter.VAR_KEYWORD][1:]
+def _shape(method: Callable[..., Any], variables: Iterable[str]) -> Signature:
+    """What a script may give: the parameters of the method, and by name the variables that stand for `**given`."""
+    own = [one for one in signature(method).parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    return Signature([*own, *(Parameter(one, Parameter.KEYWORD_ONLY, default=None) for one in variables)])
+
+
+def _wrong(shape: Signature, name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[Problem]:
+    taken = list(shape.parameters)[1:]
+    by_place = [one.name for one in shape.parameters.values() if one.kind is not Parameter.KEYWORD_ONLY][1:]
     listing = f"it takes {', '.join(taken)}"
     problems = []
     for unknown in [one for one in named if one not in taken]:
         near = get_close_matches(unknown, taken, n=1)
         hint = f"did you mean `{near[0]}`? {listing}" if near else listing
         problems.append(Problem(f"`{name}` takes no `{unknown}`", hint=hint))
-    for twice in [one for one in taken[: len(arguments)] if one in named]:
+    for twice in [one for one in by_place[: len(arguments)] if one in named]:
         problems.append(Problem(f"`{name}` is given `{twice}` twice, by place and by name", hint=listing))
-    if len(arguments) > len(taken):
+    if len(arguments) > len(by_place):
         problems.append(Problem(f"`{name}` is given {len(arguments)} arguments without names", hint=listing))
     return problems
 

@@ -21,6 +21,9 @@ _WRONG_KIND = re.compile(r"(?P<is>Directory|File) (?P<path>.*) found where (?P<w
 
 _KINDS = {"Directory": "folder", "File": "file", "directory": "folder", "file": "file"}
 
+_DECLARED = "tilelib_declared"
+"""The tag of a node that a method of ours declared."""
+
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
@@ -63,6 +66,22 @@ def reading_stops_cleanly() -> Iterator[None]:
         what = f"`{_shown(kinds['path'])}` is a {_KINDS[kinds['is']]}, and a {_KINDS[kinds['wanted']]} is needed there"
         hint = "move it away, or give the other one another name"
         raise StopError(f"{Problem(what, script_place(), hint)}\n") from None
+
+
+@contextmanager
+def declared_once(node: Node, kind: str, name: str) -> Iterator[None]:
+    """Around the call that makes `node` the first target of a `kind` of thing: what SCons says of a second one is told.
+
+    An equal second declaration is none for SCons.
+    """
+    try:
+        yield
+    except UserError:
+        if node.GetTag(_DECLARED) != kind:
+            raise
+        what = f"there are two {kind} `{name}` in one folder"
+        raise BuildScriptError.of(what, "give each a name of its own, or make them one with equal settings") from None
+    node.Tag(_DECLARED, kind)
 
 
 def script_place() -> Place | None:

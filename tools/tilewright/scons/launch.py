@@ -41,6 +41,9 @@ def check(launcher: str, top: Path) -> None:
     program = shlex.split(launcher)[0]
     path = os.path.join(top, program) if os.sep in program else program
     if shutil.which(path) is None:
+        if os.sep in program and os.path.isfile(path):
+            what = f"`launcher={launcher}` cannot be run: `{program}` is not executable"
+            raise BuildScriptError.of(what, f"chmod +x {shlex.quote(program)}")
         what = f"`launcher={launcher}` cannot be run: there is no program `{program}`"
         raise BuildScriptError.of(what, "name one on PATH, or by its path from the folder of the SConstruct: ./run.sh")
 

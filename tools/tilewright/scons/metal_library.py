@@ -40,6 +40,9 @@ SENTENCE = (
     "Apple's compiler, each by the flags of its JSON. Where there is none the record says why, and `metal=required` "
     "makes that an error. One library has one language version."
 )
+GIVEN = ("metal",)
+"""The variables that one library may set for itself."""
+
 LIBRARY, RECORD, AIR = ".metallib", ".metallib.json", ".air"
 REQUIRED = "required"
 SYSTEM = "TILELIB_METAL_SYSTEM"
@@ -57,9 +60,9 @@ _skips: list[tuple[File, File, str]] = []
 
 
 def metal_library(env: Env, name: str = "", sources: Any = (), language: str = "", **given: Any) -> MetalLibrary:
-    """The method of the environment. `given` may set `metal`."""
+    """The method of the environment. `given` may set the variables in `GIVEN`."""
     with reading_stops_cleanly():
-        settings = overridden(session_of(env).settings, "MetalLibrary", given, ("metal",))
+        settings = overridden(session_of(env).settings, given)
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise BuildScriptError.of(f"`{name}` cannot name a Metal library", "letters, digits, `_`, `-` and `.`")
         place = Placement(env, name, suffix=LIBRARY)

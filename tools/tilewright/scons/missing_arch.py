@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from SCons.Action import Action
 from SCons.Builder import Builder
 from SCons.Environment import Base as Env
-from SCons.Errors import BuildError
 from SCons.Node.FS import Dir, File
 from SCons.Scanner import Scanner
 
 from tilewright.problem import Problem
-from tilewright.scons.errors import BuildScriptError
+from tilewright.scons.errors import BuildScriptError, one_clean_error
+from tilewright.scons.session import Session
 
 if TYPE_CHECKING:
     from tilewright.toolchain.toolkit import Toolkit
@@ -21,14 +22,18 @@ if TYPE_CHECKING:
 _PROBLEM = "tilelib_problem"
 
 
-def placeholder(env: Env, root: Dir, target: File, toolkit: Toolkit) -> File:
-    """Makes `target` one that fails before anything is touched, in dry runs too.
+def placeholder(env: Env, root: Dir, target: File, session: Session) -> File:
+    """Makes `target` one that fails before anything is touched, in dry runs too; only then is a toolkit looked for.
 
     BuildScriptError at once when the command line names a target below `root`/<architecture>.
     """
-    problem = arch_required(toolkit)
     if named := [name for name, path in targets_on_command_line().items() if _below(path, root)]:
-        raise BuildScriptError([problem_of(problem, named[0])])
+        raise BuildScriptError([problem_of(arch_required(session.toolkit), named[0])])
+    return refused(env, target, lambda: arch_required(session.toolkit))
+
+
+def refused(env: Env, target: File, problem: Callable[[], Problem]) -> File:
+    """Makes `target` one that fails with a problem when the build comes to it, in dry runs too."""
     make = Builder(action=Action(_never, None), target_scanner=Scanner(_refuse), target_factory=env.File)
     (node,) = make(env, target=target, source=[])
     node.Tag(_PROBLEM, problem)
@@ -80,7 +85,8 @@ def _below(target: str, root: Dir) -> bool:
 
 
 def _refuse(node: Any, env: Env, path: Any = ()) -> list[File]:
-    raise BuildError(node, str(node.GetTag(_PROBLEM)))
+    with one_clean_error(node):
+        raise BuildScriptError([node.GetTag(_PROBLEM)()])
 
 
 def _never(target: list[File], source: list[File], env: Env) -> None:

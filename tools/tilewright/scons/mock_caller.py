@@ -57,7 +57,8 @@ SEED = 1
 """Of the random inputs: equal libraries give equal bundles, while `tilewright verify` takes fresh ones."""
 
 ADVICE = (
-    'a module: `import` it by name\nanother file: env.Depends(mock, "{}"), where mock is what TileMockCaller returned'
+    "a module in its folder or the top one: `import` it by name\n"
+    'another file: env.Depends(mock, "{}"), where mock is what TileMockCaller returned'
 )
 
 _skips: set[str] = set()

@@ -37,7 +37,7 @@ SOURCES = ("*.py", "*.j2")
 """The files of a folder in `ROOMS` that count."""
 
 SHADER_REQUESTS = tuple(
-    f"shaders/{name}.py" for name in ("capture", "imports", "request", "selection", "watch", "worker")
+    f"shaders/{name}.py" for name in ("capture", "imports", "installation", "request", "selection", "watch", "worker")
 )
 
 ROOMS: dict[str, tuple[str, ...]] = {
@@ -53,7 +53,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "bindings": ("__init__.py", "exports", "callers/bindings", "callers/templates.py", "scons/tile_bindings.py"),
     "link": ("device/nvjitlink.py", "scons/link.py"),
-    "mock": ("exports", "sources", "scons/ltoir.py", "scons/mock_caller.py", "scons/watched_reads.py"),
+    "mock": (
+        *("exports", "sources", "shaders/installation.py"),
+        *("scons/ltoir.py", "scons/mock_caller.py", "scons/watched_reads.py"),
+    ),
     "package": ("__init__.py", "bytecode", "library", "packages", "scons/tile_package.py"),
     "capture": ("problem.py", "tile", "tileir", *SHADER_REQUESTS, "scons/tile_shader.py"),
     "shader": ("tileir", "runtime/nvrtc.py", "shaders/backends.py", "scons/tile_shader.py"),
@@ -61,7 +64,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "metal_check": ("tileir", "scons/metal_check.py"),
     "metal_library": ("problem.py", "lowering/metal/offline.py", "scons/metal_library.py"),
     "program": (
-        *("callers/program", "toolchain/shadow.py"),
+        *("callers/program", "shaders/installation.py", "toolchain/shadow.py"),
         *("scons/tile_program.py", "scons/program_options.py", "scons/watched_reads.py"),
     ),
 }

@@ -18,7 +18,7 @@ from SCons.Node.FS import Dir, File
 from tilewright.scons import architectures, dump, guard, missing_arch, oxide, provider_library, run_mode, tilelib
 from tilewright.scons.artifacts import Artifacts, TileLibrary
 from tilewright.scons.calls import files_given
-from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
+from tilewright.scons.errors import BuildScriptError, declared_once, reading_stops_cleanly
 from tilewright.scons.ltoir import ARCH
 from tilewright.scons.ltoir import SUFFIX as LTOIR
 from tilewright.scons.placement import Placement
@@ -48,7 +48,7 @@ def tile_library(env: Env, name: str = "", source: Any = (), **given: Any) -> Ti
     with reading_stops_cleanly():
         _check_name(name)
         session = session_of(env)
-        settings = overridden(session.settings, "TileLibrary", given, GIVEN)
+        settings = overridden(session.settings, given)
         origin = _only_source(env, name, source)
         place = Placement(env, name)
         if run_mode.helping():
@@ -63,7 +63,10 @@ def tile_library(env: Env, name: str = "", source: Any = (), **given: Any) -> Ti
         if by_oxide:
             oxide.check(origin, settings)
         sign(env, *STEPS[oxide.BACKEND if by_oxide else language.device])
-        parts = {arch: _declare(env, place, arch, origin, settings, session) for arch in archs}
+        parts = {}
+        for arch in archs:
+            with declared_once(place.folder(arch).File(name + DESCRIPTION), "libraries", name):
+                parts[arch] = _declare(env, place, arch, origin, settings, session)
         if settings.print:
             for artifacts in parts.values():
                 dump.show_after_build(artifacts.text)
@@ -73,7 +76,7 @@ def tile_library(env: Env, name: str = "", source: Any = (), **given: Any) -> Ti
 def _without_architecture(env: Env, place: Placement, session: Session) -> TileLibrary:
     if run_mode.cleaning():
         return TileLibrary(place.name, {}, place.bare())
-    stand_in = missing_arch.placeholder(env, place.root, place.bare(), session.toolkit)
+    stand_in = missing_arch.placeholder(env, place.root, place.bare(), session)
     return TileLibrary(place.name, {}, stand_in)
 
 

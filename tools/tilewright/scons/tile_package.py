@@ -16,7 +16,7 @@ from SCons.Node.FS import File
 from tilewright.packages.layout import needs_architecture, path_of
 from tilewright.problem import Problem
 from tilewright.scons import guard, run_mode, tilelib, unavailable
-from tilewright.scons.artifacts import PerArchitecture, TileLibrary
+from tilewright.scons.artifacts import PerArchitecture, TileLibrary, TileShader
 from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
 from tilewright.scons.package_tools import tools_behind
 from tilewright.scons.placement import Placement
@@ -50,8 +50,9 @@ def tile_package(
         place = Placement(env, spec.identifier, suffix="")
         given = _flat(nodes)
         libraries = [each for each in given if isinstance(each, TileLibrary)]
-        if run_mode.helping() or any(not library.parts for library in libraries):
-            stand_ins = [node for library in libraries for node in library]
+        stand_ins = [node for each in given if isinstance(each, TileShader) for node in each.stand_in]
+        if run_mode.helping() or stand_ins or any(not library.parts for library in libraries):
+            stand_ins += [node for library in libraries for node in library]
             if not run_mode.cleaning():
                 env.Alias(ALIAS, stand_ins)
                 return stand_ins

@@ -17,7 +17,7 @@ from tilewright.problem import Problem, ProblemError, render
 from tilewright.scons import architectures, guard, missing_arch, run_mode, scanner, tilelib, unavailable
 from tilewright.scons.artifacts import PerArchitecture, TileLibrary
 from tilewright.scons.calls import files_given, words_given
-from tilewright.scons.errors import BuildScriptError, one_clean_error, reading_stops_cleanly
+from tilewright.scons.errors import BuildScriptError, declared_once, one_clean_error, reading_stops_cleanly
 from tilewright.scons.placement import Placement
 from tilewright.scons.program_options import (
     check_options,
@@ -42,6 +42,9 @@ SENTENCE = (
     "the suffix `.cubin` its kernels alone. `options=` go to nvcc. Left out of the default targets where nvcc has no "
     "host compiler."
 )
+GIVEN = ("arch",)
+"""The variables that one program may set for itself."""
+
 ARCH = "TILELIB_PROGRAM_ARCH"
 OPTIONS = "TILELIB_PROGRAM_OPTIONS"
 LIBRARIES = "TILELIB_PROGRAM_LIBRARIES"
@@ -55,11 +58,11 @@ ADVICE = 'env.Depends(program, "{}"), or add its folder to TILELIB_INCLUDE_PATH'
 def tile_program(
     env: Env, target: str = "", source: Any = (), libraries: Any = (), options: Any = (), **given: Any
 ) -> PerArchitecture:
-    """The method of the environment. `libraries` are `TileLibrary`s or files; `given` may set `arch`."""
+    """The method of the environment. `libraries` are `TileLibrary`s or files; `given` may set those in `GIVEN`."""
     with reading_stops_cleanly():
         _check_target(target)
         session = session_of(env)
-        settings = overridden(session.settings, "TileProgram", given, ("arch",))
+        settings = overridden(session.settings, given)
         place = Placement(env, target, suffix="")
         libraries = list(libraries) if isinstance(libraries, (list, tuple)) and not _is_one(libraries) else [libraries]
         origin = _only_source(env, target, source)
@@ -69,7 +72,7 @@ def tile_program(
         if not archs:
             stand_in = place.bare()
             if not run_mode.cleaning():
-                stand_in = missing_arch.placeholder(env, place.root, stand_in, session.toolkit)
+                stand_in = missing_arch.placeholder(env, place.root, stand_in, session)
             return PerArchitecture(target, {}, [stand_in])
         sign(env, *SIGNED)
         parts = {}
@@ -77,7 +80,9 @@ def tile_program(
         check_options(words_of(options, os.environ))
         for arch in archs:
             linked = _libraries_for(env, arch, libraries)
-            parts[arch] = _declare(env, place.folder(arch), target, arch, origin, linked, options)
+            folder = place.folder(arch)
+            with declared_once(folder.File(target), "programs", target):
+                parts[arch] = _declare(env, folder, target, arch, origin, linked, options)
         made = PerArchitecture(target, parts, [])
         if not run_mode.cleaning() and (why := _obstacle(made, session.toolkit, options)):
             unavailable.leave_out(env, list(made), f"{place.below}/{target}".removeprefix("./"), why)

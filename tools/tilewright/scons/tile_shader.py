@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from SCons.Environment import Base as Env
 from SCons.Node.FS import File
 from SCons.Scanner import Scanner, ScannerBase
 
-from tilewright.problem import Place, Problem
 from tilewright.scons import architectures, guard, metal_check, missing_arch, run_mode
 from tilewright.scons.artifacts import METAL, MSL, Msl, TileShader
 from tilewright.scons.calls import files_given
@@ -26,6 +26,7 @@ from tilewright.scons.session import message, original, session_of, top_of
 from tilewright.scons.signatures import sign
 from tilewright.scons.step import Made, Step, Surroundings, carry_out, step_of
 from tilewright.scons.variables import Settings, named_on_command_line, overridden
+from tilewright.scons.watched_reads import hidden_dependency, hidden_reads
 from tilewright.shaders.backends import BACKENDS, Backend, backends_named, check_options, options_for
 from tilewright.shaders.request import TIME_LIMIT, Request, make_request
 
@@ -35,12 +36,17 @@ SENTENCE = (
     "`kernel=` names the kernel where the file has several, `options=` are those of `tile.compile`, "
     "`time_limit=` is in seconds."
 )
+GIVEN = ("arch",)
+"""The variables that one shader may set for itself."""
+
 FOLDER = "tileir"
 TEXT = ".tileir"
 REQUEST, LIMIT = "TILELIB_SHADER_REQUEST", "TILELIB_SHADER_TIME_LIMIT"
 BACKEND, OPTIONS, ARCH = "TILELIB_SHADER_BACKEND", "TILELIB_SHADER_OPTIONS", "TILELIB_SHADER_ARCH"
 RELEASES = "TILELIB_IMPORTED_RELEASES"
 """Of the installed packages that the user's Python files among the sources import; signed as any other input is."""
+
+ADVICE = 'a module in its folder or the top one: `import` it by name\nanother file: env.Depends(shader.text, "{}")'
 
 CAPTURED = ("TILELIB_CAPTURE_SIG", REQUEST, RELEASES)
 
@@ -61,22 +67,25 @@ def tile_shader(
     time_limit: Any = TIME_LIMIT,
     **given: Any,
 ) -> TileShader:
-    """The method of the environment. `given` may set `arch`."""
+    """The method of the environment. `given` may set the variables in `GIVEN`."""
     with reading_stops_cleanly():
         session = session_of(env)
-        settings = overridden(session.settings, "TileShader", given, ("arch",))
+        settings = overridden(session.settings, given)
         request = make_request(name, kernel, {} if specialisations is None else specialisations)
         rows = backends_named(_backends(settings) if backends is None else backends)
         chosen = check_options({} if options is None else options)
-        place = Placement(env, name, suffix=_main_suffix(rows[0]))
+        place = Placement(env, name, suffix=_main_suffix(rows))
         origin = _only_source(env, name, source)
         if run_mode.helping():
             return TileShader(name, {}, [], [place.bare()])
         needed = not all(row.folder for row in rows)
         archs = architectures.chosen(settings, session, place) if needed else ()
+        stand_in = []
         if needed and not archs and not run_mode.cleaning():
-            stand_in = missing_arch.placeholder(env, place.root, place.bare(), session.toolkit)
-            return TileShader(name, {}, [], [stand_in])
+            stand_in = [missing_arch.placeholder(env, place.root, place.bare(), session)]
+            rows = tuple(row for row in rows if row.folder)
+        if not rows:
+            return TileShader(name, {}, [], stand_in)
         text = place.folder(FOLDER).File(name + TEXT)
         _refuse_second(text, name)
         sign(env, *CAPTURED)
@@ -93,7 +102,7 @@ def tile_shader(
                 if row.name == METAL:
                     parts[arch][0].Tag(MSL, Msl(name, texts[0], how[OPTIONS], description=parts[arch][-1]))
                     metal_check.declare(env, parts[arch][0])
-        return TileShader(name, parts, texts, [])
+        return TileShader(name, parts, texts, stand_in)
 
 
 def _backends(settings: Settings) -> list[str]:
@@ -105,7 +114,7 @@ def _backends(settings: Settings) -> list[str]:
     if run_mode.cleaning() and not named_on_command_line("backends"):
         return [row.name for row in BACKENDS]
     if metal_check.asked() and METAL not in words:
-        return [*words, METAL] if settings.arch else [METAL]
+        return [*words, METAL]
     return words
 
 
@@ -113,8 +122,9 @@ def _options(row: Backend, chosen: dict[str, Any]) -> str:
     return json.dumps(options_for(chosen, row.name))
 
 
-def _main_suffix(row: Backend) -> str:
-    return row.suffixes[-2]
+def _main_suffix(rows: Sequence[Backend]) -> str:
+    """Of what an architecture is missing for, where one is needed."""
+    return min(rows, key=lambda row: bool(row.folder)).suffixes[-2]
 
 
 def _seconds(limit: Any) -> float:
@@ -152,7 +162,6 @@ def _capture(target: list[File], source: list[File], env: Env) -> Step:
 def make_text(step: Step, here: Surroundings) -> Made:
     """The TileIR of the kernel that is asked for, as text."""
     from tilewright.shaders.capture import capture
-    from tilewright.shaders.imports import shown
 
     (source,) = step.sources
     options = step.options
@@ -160,11 +169,8 @@ def make_text(step: Step, here: Surroundings) -> Made:
     found = capture(here.path(source), request, root=here.root, time_limit=options["time_limit"])
     if found.said:
         say(f"{source} printed:\n{found.said}")
-    known = set(here.paths(step.inputs))
-    if hidden := [shown(path, here.root) for path in found.read if path not in known]:
-        what = f"it read {', '.join(f'`{name}`' for name in hidden)}, of which the build knows nothing"
-        hint = f'a module: `import` it by name\nanother file: env.Depends(shader.text, "{hidden[0]}")'
-        raise BuildScriptError([Problem(what, Place(source), hint, "hidden-dependency")])
+    if hidden := hidden_reads(found.read, here.paths(step.inputs)):
+        raise hidden_dependency(hidden, here.root, source, ADVICE)
     return Made((found.text.encode(),))
 
 

@@ -28,6 +28,7 @@ from tilewright.scons import (
     tile_shader,
     tilelib,
     unavailable,
+    undeclared_alias,
 )
 from tilewright.scons.calls import checked
 from tilewright.scons.errors import BuildScriptError, reading_stops_cleanly
@@ -87,13 +88,17 @@ BUILDERS = (
 
 @dataclass(frozen=True, slots=True)
 class MethodRow:
-    """One method of the environment that declares a target for every architecture, and its line of the reference."""
+    """One method of the environment that declares a target for every architecture, and its line of the reference.
+
+    `variables` are the build variables that a call may set for what it declares.
+    """
 
     name: str
     method: Callable[..., Any]
     takes: str
     targets: str
     sentence: str
+    variables: tuple[str, ...] = ()
 
 
 METHODS = (
@@ -103,6 +108,7 @@ METHODS = (
         "a library name and `x.cu`",
         "all of the above, under `build/<arch>/<folder of the script>/`",
         tile_library.SENTENCE,
+        tile_library.GIVEN,
     ),
     MethodRow(
         "TileBindings",
@@ -117,6 +123,7 @@ METHODS = (
         "a file name, `x.cu`, and `libraries=[...]`",
         "the program or cubin, under `build/<arch>/<folder of the script>/`",
         tile_program.SENTENCE,
+        tile_program.GIVEN,
     ),
     MethodRow(
         "TileMockCaller",
@@ -140,6 +147,7 @@ METHODS = (
         "under `build/<arch>/<folder of the script>/`; `<name>.metal`, `<name>.json` "
         "under `build/metal/<folder of the script>/`",
         tile_shader.SENTENCE,
+        tile_shader.GIVEN,
     ),
     MethodRow(
         "TileShaderCheck",
@@ -155,6 +163,7 @@ METHODS = (
         "`<name>.metallib`, `<name>.metallib.json` under `build/metal/<folder of the script>/`, `x.air` in "
         "`<name>.air/` there; the JSON alone where it is skipped",
         metal_library.SENTENCE,
+        metal_library.GIVEN,
     ),
     MethodRow(
         "TileNeeds",
@@ -181,12 +190,13 @@ def add_to(env: Env, given: Mapping[str, Any]) -> None:
             launch.check(env[SESSION].settings.launcher, top_of(env))
         if run_mode.writing():
             lock.hold(env.Dir("#").abspath)
+        undeclared_alias.watch(env)
     for name, value in ((INCLUDE_PATH, []), (BUILD_FOLDER, "#build")):
         if name not in env:
             env[name] = value
     env.Append(BUILDERS={row.name: row.make() for row in BUILDERS})
     for method in METHODS:
-        env.AddMethod(checked(method.method, method.name), method.name)
+        env.AddMethod(checked(method.method, method.name, method.variables), method.name)
 
 
 def _is_set(env: Env, name: str, default: str) -> bool:

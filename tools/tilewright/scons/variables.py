@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.problem import Problem
-from tilewright.scons.errors import BuildScriptError, script_place
+from tilewright.scons.errors import BuildScriptError
 
 PREFIX = "tilelib_"
 YES = ("1", "yes", "true", "on")
@@ -150,6 +150,15 @@ VARIABLES = (
 )
 
 
+TARGETS = {
+    "verify": "Calls every export of each `TileMockCaller`'s library on the GPU and compares the results.",
+    "verify-emulate": "The same on the CPU.",
+    "check-metal": "Compiles the MSL of every shader and runs it on the CPU, against FP64; needs no `arch`.",
+    "package": "Writes the archives of each `TilePackage`.",
+}
+"""The aliases that builders declare."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The values of one environment's build variables, one field a row."""
@@ -193,14 +202,8 @@ def read_settings(*layers: Mapping[str, Any]) -> Settings:
     return Settings(**values)
 
 
-def overridden(settings: Settings, builder: str, given: Mapping[str, Any], allowed: Iterable[str]) -> Settings:
-    """The settings with what one call of a builder gives; BuildScriptError for a name that it does not take."""
-    listing = ", ".join(allowed)
-    if unknown := [name for name in given if name not in allowed]:
-        raise BuildScriptError(
-            Problem(f"`{builder}` takes no `{name}`", where=script_place(), hint=f"it takes {listing}")
-            for name in unknown
-        )
+def overridden(settings: Settings, given: Mapping[str, Any]) -> Settings:
+    """The settings with what one call of a method gives by the names of the variables."""
     own = read_settings(given)
     return replace(settings, **{name: getattr(own, name) for name in given})
 
@@ -300,10 +303,12 @@ def add_options(variables: Any) -> None:
 
 
 def help_text() -> str:
-    """One paragraph a variable."""
+    """One paragraph a variable, and a line for each target that has a name of its own."""
     lines = ["Tile library variables (each also as tilelib_<name>):"]
     for row in VARIABLES:
         lines += [f"  {row.name}=  {row.sentence}", f"      {row.choices}"]
+    lines += ["", "Targets, where the scripts declare what they are for:"]
+    lines += [f"  {name}  {sentence}" for name, sentence in TARGETS.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -39,6 +39,26 @@ class Request:
         return cls(name, kernel, specialisations)
 
 
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How the caller's user writes what the hints of errors ask for."""
+
+    kernel: str
+    time_limit: str
+    value: str
+    """One specialisation, with `{name}` and `{value}`."""
+    between: str
+    around: str
+    """All of them, as `{}`."""
+
+    def specialisations(self, *names: str, value: str = "...") -> str:
+        """That each of the names is given a value."""
+        return self.around.format(self.between.join(self.value.format(name=name, value=value) for name in names))
+
+
+IN_SCRIPT = Spelling("kernel=...", "time_limit=...", '"{name}": {value}', ", ", "specialisations={{{}}}")
+
+
 def make_request(name: object, kernel: object, specialisations: object) -> Request:
     """The request, or KernelFileError with every value in it that is of a wrong type."""
     problems = []

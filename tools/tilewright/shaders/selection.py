@@ -11,12 +11,12 @@ from typing import Any
 
 from tilewright.problem import Place, Problem
 from tilewright.shaders.errors import KernelFileError
-from tilewright.shaders.request import Request
+from tilewright.shaders.request import Request, Spelling
 from tilewright.tile import KernelDefinition
 
 
 def chosen_kernel(
-    module: ModuleType, source: bytes, request: Request, file: str
+    module: ModuleType, source: bytes, request: Request, file: str, spelling: Spelling
 ) -> tuple[KernelDefinition, dict[str, tuple[int, ...]]]:
     """The kernel and its shapes by parameter; KernelFileError when the file or the request leaves that open.
 
@@ -24,10 +24,10 @@ def chosen_kernel(
     """
     kernels = kernels_of(module, source, file)
     values = dict(request.specialisations)
-    definition = _found(kernels, module, request, file)
+    definition = _found(kernels, module, request, file, spelling)
     if not isinstance(definition, KernelDefinition):
-        definition = _made(definition, values)
-    return definition, _shapes(definition, values)
+        definition = _made(definition, values, spelling)
+    return definition, _shapes(definition, values, spelling)
 
 
 def kernels_of(module: ModuleType, source: bytes, file: str) -> dict[str, KernelDefinition]:
@@ -68,7 +68,7 @@ def _twice(name: str, where: Place, first: int) -> Problem:
 
 
 def _found(
-    kernels: Mapping[str, KernelDefinition], module: ModuleType, request: Request, file: str
+    kernels: Mapping[str, KernelDefinition], module: ModuleType, request: Request, file: str, spelling: Spelling
 ) -> KernelDefinition | Callable[..., Any]:
     name = request.kernel or request.name
     if name in kernels:
@@ -81,11 +81,12 @@ def _found(
     listing = ", ".join(kernels)
     near = get_close_matches(name, kernels, n=1)
     hint = f"did you mean `{near[0]}`?\n" if near else ""
-    hint += f"its kernels are: {listing}; kernel=... chooses one" if kernels else "decorate a function: @tile.kernel"
+    choice = f"its kernels are: {listing}; {spelling.kernel} chooses one"
+    hint += choice if kernels else "decorate a function: @tile.kernel"
     raise KernelFileError([Problem(f"the file has no kernel `{name}`", Place(file), hint, "kernel-not-found")])
 
 
-def _made(function: Callable[..., Any], values: dict[str, Any]) -> KernelDefinition:
+def _made(function: Callable[..., Any], values: dict[str, Any], spelling: Spelling) -> KernelDefinition:
     """Calls the function that makes the kernel; the values it takes leave `values`."""
     where = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
     parameters = inspect.signature(function).parameters
@@ -99,8 +100,7 @@ def _made(function: Callable[..., Any], values: dict[str, Any]) -> KernelDefinit
     ]
     if missing:
         what = f"`{function.__name__}` makes the kernel and needs a specialisation for {', '.join(missing)}"
-        hint = f"specialisations={{{', '.join(f'{name!r}: ...' for name in missing)}}}"
-        raise KernelFileError([Problem(what, where, hint, "specialisation-missing")])
+        raise KernelFileError([Problem(what, where, spelling.specialisations(*missing), "specialisation-missing")])
     made = function(**given)
     if not isinstance(made, KernelDefinition):
         what = f"`{function.__name__}` gives a {type(made).__name__} and no kernel"
@@ -108,7 +108,7 @@ def _made(function: Callable[..., Any], values: dict[str, Any]) -> KernelDefinit
     return made
 
 
-def _shapes(definition: KernelDefinition, values: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+def _shapes(definition: KernelDefinition, values: Mapping[str, Any], spelling: Spelling) -> dict[str, tuple[int, ...]]:
     where = definition.where
     problems = []
     shapes: dict[str, tuple[int, ...]] = {}
@@ -122,13 +122,14 @@ def _shapes(definition: KernelDefinition, values: Mapping[str, Any]) -> dict[str
         shape = value if isinstance(value, tuple) else (value,)
         if not all(isinstance(extent, int) and not isinstance(extent, bool) for extent in shape):
             what = f"the specialisation `{name}` is {value!r}, and a shape is made of integers"
-            problems.append(Problem(what, where, f'"{name}": (1003,)', "specialisation-type"))
+            hint = spelling.specialisations(name, value="(1003,)")
+            problems.append(Problem(what, where, hint, "specialisation-type"))
             continue
         shapes[name] = shape
     missing = [name for name in definition.parameters if name not in values]
     if missing:
         what = f"`{definition.name}` needs a specialisation for {', '.join(missing)}: the shape"
-        hint = "specialisations={" + ", ".join(f'"{name}": (...)' for name in missing) + "}"
+        hint = spelling.specialisations(*missing, value="(...)")
         problems.append(Problem(what, where, hint, "specialisation-missing"))
     if problems:
         raise KernelFileError(problems)

@@ -1,4 +1,4 @@
-"""What a kernel file does with files while it runs: reads in the project are noted, writes outside are refused.
+"""What a kernel file does with files while it runs: reads are noted, writes outside its own folder are refused.
 
 It is no fence against ill will; it keeps honest files from leaving traces, and from depending on what no build sees.
 """
@@ -8,23 +8,21 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import sysconfig
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from tilewright.problem import Place, Problem
 from tilewright.shaders.imports import shown
+from tilewright.shaders.installation import installed, is_installed, is_of_system
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
 CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink", "os.chmod")
 """Events whose first argument, or first two, are paths that change."""
-PACKAGE = Path(__file__).resolve().parents[1]
-INSTALLED = tuple(dict.fromkeys(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")))
 
 
 class Watch:
-    """Notes `read`, the files of the project that were opened, and `problems`, one a refused write."""
+    """Notes `read`, the files of the user that were opened, and `problems`, one a refused write."""
 
     def __init__(self, folders: tuple[Path, ...], root: Path, scratch: Path) -> None:
         self.folders = folders
@@ -33,19 +31,17 @@ class Watch:
         self.read: set[Path] = set()
         self.problems: list[Problem] = []
         self.is_on = False
+        installed()  # before the search path changes
         sys.addaudithook(self._event)
 
     def owns(self, name: str) -> bool:
-        """Whether a file belongs to the user's project."""
-        if not os.path.isabs(name) or name.startswith(
-            (f"{PACKAGE}{os.sep}", *(f"{each}{os.sep}" for each in INSTALLED))
-        ):
+        """Whether a file is the user's: of the project, or elsewhere and neither installed nor of the system."""
+        if not os.path.isabs(name) or is_installed(name) or Path(name).is_relative_to(self.scratch):
             return False
-        path = Path(name)
-        return any(path.is_relative_to(folder) for folder in self.folders) and not path.is_relative_to(self.scratch)
+        return any(Path(name).is_relative_to(folder) for folder in self.folders) or not is_of_system(name)
 
     def place(self, frame: FrameType | None) -> Place | None:
-        """The innermost line of the project that is being executed."""
+        """The innermost line of the user's that is being executed."""
         while frame is not None:
             if self.owns(frame.f_code.co_filename):
                 return Place(shown(Path(frame.f_code.co_filename), self.root), frame.f_lineno)

@@ -10,6 +10,7 @@ import sys
 import threading
 import traceback
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -17,9 +18,11 @@ from typing import Any
 from tilewright.problem import Place, Problem, ProblemError
 from tilewright.shaders.errors import KernelFileError
 from tilewright.shaders.imports import shown
-from tilewright.shaders.request import Request
+from tilewright.shaders.installation import PACKAGE
+from tilewright.shaders.request import Request, Spelling
 from tilewright.shaders.selection import chosen_kernel
 from tilewright.shaders.watch import Watch
+from tilewright.tile.errors import CaptureError
 
 LARGEST_FILE = 64 << 20
 """Bytes of any one file that the process may write, its output among them."""
@@ -44,7 +47,7 @@ def main(parent: str) -> None:
     faulthandler.dump_traceback_later(order["time_limit"], exit=True, file=stuck)
     text, problems = "", []
     try:
-        text = _text_of(file, Request.from_json(order["request"]), watch)
+        text = _text_of(file, Request.from_json(order["request"]), Spelling(**order["spelling"]), watch)
     except ProblemError as error:
         problems = [*error.problems]
     except BaseException as error:
@@ -66,7 +69,7 @@ def main(parent: str) -> None:
     os._exit(0)  # what the file registered for the end, and its threads, are of no use
 
 
-def _text_of(file: Path, request: Request, watch: Watch) -> str:
+def _text_of(file: Path, request: Request, spelling: Spelling, watch: Watch) -> str:
     source = _read(file, shown(file, watch.root))
     code = _compiled(source, file, shown(file, watch.root))
     module = ModuleType(MODULE)
@@ -74,10 +77,19 @@ def _text_of(file: Path, request: Request, watch: Watch) -> str:
     sys.modules[MODULE] = module
     watch.is_on = True
     exec(code, module.__dict__)
-    definition, shapes = chosen_kernel(module, source, request, shown(file, watch.root))
-    kernel = definition.capture(**shapes)
+    definition, shapes = chosen_kernel(module, source, request, shown(file, watch.root), spelling)
+    try:
+        kernel = definition.capture(**shapes)
+    except CaptureError as error:
+        raise CaptureError(_placed(problem, definition.where) for problem in error.problems) from None
     watch.is_on = False
     return kernel.text()
+
+
+def _placed(problem: Problem, kernel: Place) -> Problem:
+    """A fault that no line of the user's was running at belongs to the kernel."""
+    ours = problem.where is not None and problem.where.file.startswith(PACKAGE + os.sep)
+    return replace(problem, where=kernel) if ours else problem
 
 
 def _read(file: Path, name: str) -> bytes:
@@ -99,7 +111,7 @@ def _compiled(source: bytes, file: Path, name: str) -> CodeType:
 
 
 def _raised(error: BaseException, watch: Watch, name: str) -> Problem:
-    """An exception of the user's code, placed at the innermost line of the project."""
+    """An exception of the user's code, placed at the innermost line of it."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if watch.owns(frame.filename)]
     if isinstance(error, SyntaxError) and error.filename and watch.owns(error.filename):
@@ -113,11 +125,25 @@ def _raised(error: BaseException, watch: Watch, name: str) -> Problem:
     said = "".join(traceback.format_exception_only(error)).strip()
     first, _, rest = said.partition("\n")
     detail = "\n".join([*filter(None, [rest]), *path[:20]])
-    return Problem(f"the kernel file raised {first}", where, rule="kernel-file-raised", detail=detail)
+    what = f"the kernel file raised {first}"
+    return Problem(what, where, _path_advice(error), rule="kernel-file-raised", detail=detail)
+
+
+def _path_advice(error: BaseException) -> str:
+    """For a file that was looked for in the working folder."""
+    if not isinstance(error, FileNotFoundError):
+        return ""
+    name = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else "..."
+    if os.path.isabs(name):
+        return ""
+    return (
+        f'a kernel file runs in an empty folder; one beside it: Path(__file__).parent / "{name}"\n'
+        f'in an SConstruct, declare it: env.Depends(shader.text, "{name}")'
+    )
 
 
 def _modules(watch: Watch) -> set[Path]:
-    """The files of the project's modules that were imported."""
+    """The files of the user's modules that were imported."""
     files = (getattr(module, "__file__", None) for module in [*sys.modules.values()])
     return {Path(file) for file in files if isinstance(file, str) and watch.owns(file)}
 

@@ -90,7 +90,12 @@ class KernelDefinition:
             )
             rank = self.parameters[name].rank
             if len(sizes[name]) != rank:
-                fail(f"`{self.name}`: `{name}` has rank {rank}, its shape {sizes[name]} has not", rule="shape-rank")
+                fitting = (*sizes[name], *(1 for _ in range(rank)))[:rank]
+                fail(
+                    f"`{self.name}`: `{name}` has rank {rank}, its shape {sizes[name]} has not",
+                    rule="shape-rank",
+                    hint=f"a shape of that rank: {name}={fitting}",
+                )
         return sizes
 
 
