@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from needed_tools import needed
 from tilewright.lowering.artifact import DeviceArtifact
 
 SHIM = """
@@ -80,7 +81,7 @@ def build(artifacts: Sequence[DeviceArtifact], folder: Path) -> Path:
     source = folder / "kernels.cpp"
     source.write_text(text)
     program = folder / "kernels"
-    command = ["g++", "-std=c++17", "-O0", "-w", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    command = [needed("g++"), "-std=c++17", "-O0", "-w", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     done = subprocess.run([*command, source, "-o", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return program

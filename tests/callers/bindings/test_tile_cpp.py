@@ -11,6 +11,7 @@ import pytest
 
 from callers.bindings.conftest import Build
 from callers.bindings.samples import ANY, BOTH, RELU, SIX, TYPES, export, given, library, slot
+from needed_tools import needs
 from tilewright.callers.bindings.tile_cpp import tile_cpp_header
 from tilewright.callers.program.compilation import Program, compile_program
 from tilewright.exports.description import read_description
@@ -81,6 +82,7 @@ def test_a_library_does_not_declare_into_someone_else_s_namespace(name: str) -> 
     assert f"namespace {name}_ {{" in header(RELU, name=name)
 
 
+@needs("g++")
 def test_hostile_doc_text_stays_in_its_comment(tmp_path: Path, toolkit: Toolkit) -> None:
     doc = 'ends here */ #error no\n#error "not a comment" \\\nint broken( ??/\n\tand """ quotes\\\\'
     (tmp_path / "sample_tile.h").write_bytes(tile_cpp_header(library(export("f", given("x"), slot("f"), doc=doc))))
@@ -91,6 +93,7 @@ def test_hostile_doc_text_stays_in_its_comment(tmp_path: Path, toolkit: Toolkit)
     assert compiled(use, tmp_path, toolkit, "--enable-tile", "--tile-preview", "simt") == ""
 
 
+@needs("g++")
 @pytest.mark.parametrize("preview", [(), ("--enable-tile",)])
 def test_without_the_preview_the_header_says_what_to_add(
     preview: tuple[str, ...], tmp_path: Path, toolkit: Toolkit
@@ -100,6 +103,7 @@ def test_without_the_preview_the_header_says_what_to_add(
     assert "compile with nvcc --enable-tile --tile-preview simt" in said
 
 
+@needs("g++")
 def test_every_element_type_and_several_results_link_and_are_inlined(
     built: Build, tmp_path: Path, toolkit: Toolkit
 ) -> None:
@@ -137,6 +141,7 @@ def caller_of_everything(exports: object) -> str:
     return "\n".join(lines) + "\n"
 
 
+@needs("g++")
 @pytest.mark.parametrize("source", LIBRARIES, ids=lambda path: path.stem)
 def test_the_headers_of_all_example_libraries_compile(
     source: Path, built: Build, tmp_path: Path, toolkit: Toolkit

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from needed_tools import needed
 from tilewright.callers.error import CallerError
 from tilewright.callers.launch.cubin import base_name, find_kernel, kernels_of
 from tilewright.cli import main
@@ -30,6 +31,7 @@ TOOLS = Path(__file__).resolve().parents[3] / "tools"
 @pytest.fixture(scope="module")
 def cubin(tmp_path_factory: pytest.TempPathFactory, toolkit: Toolkit) -> Path:
     """A cubin with four kernels, two of one name."""
+    needed("g++")
     folder = tmp_path_factory.mktemp("cubin")
     source = folder / "kernels.cu"
     source.write_text(KERNELS, encoding="utf-8")

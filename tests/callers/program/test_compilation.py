@@ -10,9 +10,12 @@ import pytest
 
 from callers.program.callers import caller, parametric_caller
 from callers.program.conftest import RELU_ANY, Build
+from needed_tools import needs
 from tilewright.callers.launch.cubin import kernels_of
 from tilewright.callers.program.compilation import Program, command_of, compile_program, program_identity
 from tilewright.toolchain.toolkit import Toolkit
+
+pytestmark = needs("g++")
 
 TWO_LIBRARIES = """\
 #include "relus_tile.h"

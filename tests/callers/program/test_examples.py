@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from callers.program.conftest import Build
+from needed_tools import needs
 from tilewright.callers.launch.cubin import kernels_of
 from tilewright.callers.program.compilation import Compiled, Program, compile_program
 from tilewright.toolchain.toolkit import Toolkit
@@ -37,6 +38,7 @@ def machine_code(toolkit: Toolkit, cubin: bytes, folder: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+@needs("g++")
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_the_tile_caller(arch: str, built: Build, toolkit: Toolkit, tmp_path: Path) -> None:
     relu = library(built, "examples/tilelib_relu/tilelib_relu.cu", arch)
@@ -53,6 +55,7 @@ def test_the_tile_caller(arch: str, built: Build, toolkit: Toolkit, tmp_path: Pa
     assert (done.returncode, done.stdout) == (0, "skipping: no CUDA device was found\n")
 
 
+@needs("g++")
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_the_fused_kernel_uses_two_libraries(arch: str, built: Build, toolkit: Toolkit, tmp_path: Path) -> None:
     folder = "examples/fused_gelu_bias"
@@ -65,6 +68,7 @@ def test_the_fused_kernel_uses_two_libraries(arch: str, built: Build, toolkit: T
     assert not re.search(r"\bCALL\b", text)
 
 
+@needs("g++")
 def test_the_boundary_benchmark_builds(tmp_path: Path) -> None:
     cubin = tmp_path / "boundary.cubin"
     command = [sys.executable, ROOT / "benchmarks" / "boundary" / "boundary.py", "--build", cubin, "--arch", "sm_90"]

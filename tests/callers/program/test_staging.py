@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from callers.program.test_compilation import TWO_LIBRARIES
+from needed_tools import needs
 from tilewright.callers.program.compilation import Program, compile_program
 from tilewright.callers.program.staging import stable, staged
 from tilewright.toolchain.toolkit import Toolkit
@@ -35,6 +36,7 @@ def program(libraries: tuple[Path, ...], *options: str) -> Program:
     return Program(Path("caller.cu"), own, "sm_90", False, (Path("inc"), Path("lib")), options)
 
 
+@needs("g++")
 def test_two_checkouts_give_the_same_program_and_it_runs(
     relu: Path, twice: Path, toolkit: Toolkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,6 +54,7 @@ def test_two_checkouts_give_the_same_program_and_it_runs(
     assert not [entry for entry in (toolkit.cache / "programs").iterdir() if entry.is_dir()]
 
 
+@needs("g++")
 def test_debug_information_names_the_folder_of_the_sources(
     relu: Path, twice: Path, toolkit: Toolkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
