@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from needed_tools import needed
 from tilewright.callers.host.compiler import find_compiler
 from tilewright.device.workers import Workers
 
@@ -21,4 +22,5 @@ def workers() -> Iterator[Workers]:
 @pytest.fixture(scope="session")
 def compiler() -> str:
     """The C++ compiler of this machine."""
+    needed("g++")
     return find_compiler(os.environ)

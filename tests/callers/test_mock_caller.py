@@ -9,6 +9,7 @@ import pytest
 
 from callers.libraries import SPECIFICATION, cuda_library, ltoir_of
 from callers.nvvm_libraries import nvvm_library, result, value
+from needed_tools import needs
 from tilewright.callers.mock.caller import Launch, caller_ir, caller_source, checked_exports, launch_of, split
 from tilewright.callers.mock.linked import caller_ltoir, link_mock
 from tilewright.device.ltoir_header import read_header
@@ -63,6 +64,7 @@ def test_the_source_for_the_specifications_exports_is_this(specification: Export
     assert caller_source(specification) == CALLER
 
 
+@needs("g++")
 def test_it_compiles_with_nvcc(specification: ExportSet, tmp_path: Path, toolkit: Toolkit) -> None:
     (tmp_path / "caller.cu").write_text(caller_source(specification))
     command = [str(toolkit.require("nvcc").path), "-arch=sm_90", "-dlto", "-ltoir", "caller.cu", "-o", "caller.ltoir"]

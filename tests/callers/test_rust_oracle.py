@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from callers.test_warp_functions import VALUES, at, lanes_where
+from needed_tools import needs
 from sources.project import write
 from tilewright.callers.error import CallerError
 from tilewright.callers.mock.caller import checked_exports
@@ -19,6 +20,8 @@ from tilewright.exports.model import TileExport
 from tilewright.sources.rust.modules import read_crate
 from tilewright.sources.rust.native import native_library
 from tilewright.sources.rust.reader import read_exports
+
+pytestmark = [needs("rustc"), needs("cc")]
 
 WARP = '#[tile_export(tile_shape = 32, sync = "warp")]'
 SHARED = "const ALL: u32 = u32::MAX;\nfn lane() -> u32 { warp::lane_id() }\n"

@@ -13,12 +13,15 @@ from callers.libraries import Library, ltoir_of
 from callers.rust_libraries import SOURCE, rust_bundle, rust_library, rust_oracle
 from callers.test_planted_bugs import failing
 from callers.test_verify_command import Run, run
+from needed_tools import needs
 from tilewright.callers.bundle import Bundle
 from tilewright.callers.emulate import emulate_bundle
 from tilewright.callers.oracle.host import HostOracle
 from tilewright.device.workers import Workers
 from tilewright.exports.description import write_description
 from tilewright.toolchain.toolkit import Toolkit
+
+pytestmark = [needs("rustc"), needs("cc")]
 
 __all__ = ["run"]
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from callers.libraries import SPECIFICATION, cuda_library, ltoir_of
+from needed_tools import needs
 from tilewright.cli import main
 from tilewright.device.workers import Workers
 from tilewright.exports.description import write_description
@@ -66,6 +67,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
+@needs("g++")
 def test_a_description_is_verified_on_the_cpu(project: Path, run: Run) -> None:
     outcome = run("verify", "relu.tileexports.json", "--emulate", "--seed", "5")
     assert (outcome.code, outcome.err) == (0, "")
@@ -76,6 +78,7 @@ def test_a_description_is_verified_on_the_cpu(project: Path, run: Run) -> None:
     assert lines[-1].startswith("SUCCESS: 3/3 tile exports verified through the native ABI, CPU-emulated (")
 
 
+@needs("g++")
 def test_seeds_are_fresh_and_recorded(project: Path, run: Run) -> None:
     seeds = {json.loads(run("verify", "relu.tileexports.json", "--emulate", "--json").out)["seed"] for _ in range(2)}
     assert len(seeds) == 2
@@ -89,6 +92,7 @@ def test_without_a_gpu_it_is_skipped(project: Path, run: Run) -> None:
     assert "skipped" in json.loads(run("verify", "relu.tileexports.json", "--json").out)
 
 
+@needs("g++")
 @without_gpu
 def test_a_bundle_is_written_for_another_machine(project: Path, run: Run) -> None:
     outcome = run("verify", "relu.tileexports.json", "--arch", "sm_90", "-o", "bundle.zip", "--seed", "5")
@@ -102,6 +106,7 @@ def test_a_bundle_is_written_for_another_machine(project: Path, run: Run) -> Non
     assert record["emulated"] == "the caller and the library's CUDA C++, both compiled for the CPU"
 
 
+@needs("g++")
 @without_gpu
 def test_the_runner_works_where_the_tools_are_not_installed(project: Path, run: Run) -> None:
     run("verify", "relu.tileexports.json", "--arch", "sm_90", "-o", "bundle.zip")
@@ -117,6 +122,7 @@ def test_the_runner_works_where_the_tools_are_not_installed(project: Path, run: 
     assert done.stdout.startswith("skipping: no CUDA device")
 
 
+@needs("g++")
 def test_a_wrong_library_fails(project: Path, run: Run) -> None:
     text = (project / "relu.device.cu").read_text()
     (project / "relu.device.cu").write_text(text.replace("*relu_out = ", "*relu_out = -"))
@@ -126,6 +132,7 @@ def test_a_wrong_library_fails(project: Path, run: Run) -> None:
     assert "\nFAILURE: 2/3 tile exports verified through the native ABI, CPU-emulated (" in outcome.out
 
 
+@needs("g++")
 def test_the_users_own_source_will_do(project: Path, run: Run) -> None:
     (project / "relu.device.cu").unlink()
     outcome = run("verify", "relu.tileexports.json", "--emulate", "--source", "relu.cu")
@@ -166,6 +173,7 @@ def test_without_a_source_every_export_needs_a_reference(project: Path, run: Run
     assert "the bundle of `relu` carries no source that could run on the CPU" in emulated.err
 
 
+@needs("g++")
 def test_a_reference_agrees_with_the_function(project: Path, run: Run) -> None:
     (project / "references.py").write_text(
         "import numpy as np\ndef relu(x): return np.where(x > 0, x, np.float32(0))\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from needed_tools import needs
 from tilewright.callers.bindings.every_language import bindings_of
 from tilewright.exports.description import read_description
 from tilewright.toolchain.shadow import shadow_root, tool_environment
@@ -53,6 +54,7 @@ def write_bindings(description: Path, folder: Path) -> None:
         (folder / name).write_bytes(content)
 
 
+@needs("g++")
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_a_caller_inlines_all_three_functions(arch: str, libraries: Path, toolkit: Toolkit, tmp_path: Path) -> None:
     library = libraries / arch / EXAMPLE / "tilelib_relu.tilelib"
@@ -71,6 +73,7 @@ def test_a_caller_inlines_all_three_functions(arch: str, libraries: Path, toolki
     assert not re.search(r"\bCALL\b", text), "a function was linked but not inlined"
 
 
+@needs("g++")
 def test_the_alarm_works_a_wrong_parameter_leaves_a_call(
     libraries: Path, toolkit: Toolkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

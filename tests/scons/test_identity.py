@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from needed_tools import needs
 from tilewright.scons import signatures
 from tilewright.scons.signatures import (
     bindings_identity,
@@ -86,6 +87,7 @@ def test_a_newer_bytecode_version_concerns_descriptions_library_and_programs(too
     }
 
 
+@needs("g++")
 @pytest.mark.parametrize(
     ("name", "concerned"),
     [

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from needed_tools import needs
 from tilewright.toolchain.doctor import report
 from tilewright.toolchain.parts import PARTS
 from tilewright.toolchain.roots import candidates, in_root
@@ -33,6 +34,7 @@ def headers(root: Path) -> None:
         (root / name).touch()
 
 
+@needs("gcc")
 def test_the_real_toolkit_is_healthy(toolkit: Toolkit) -> None:
     found = report(toolkit)
     assert found.problems == ()

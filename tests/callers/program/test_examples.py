@@ -79,6 +79,7 @@ def test_the_boundary_benchmark_builds(tmp_path: Path) -> None:
     assert sorted(names) == ["library_1024", "library_128", "native_1024", "native_128"]
 
 
+@needs("g++")
 @pytest.mark.parametrize("script", ["examples/tile_caller/check_cubin.py", "examples/fused_gelu_bias/check.py"])
 def test_a_check_script_without_a_gpu_says_what_it_needs(
     script: str, built: Build, toolkit: Toolkit, tmp_path: Path

@@ -9,11 +9,14 @@ import pytest
 
 from callers.program.callers import caller, parametric_caller
 from callers.program.conftest import RELU, RELU_ANY, Build
+from needed_tools import needs
 from tilewright.callers.error import CallerError
 from tilewright.callers.program.compilation import Program, compile_program
 from tilewright.callers.program.libraries import check_libraries, read_libraries
 from tilewright.problem import Problem
 from tilewright.toolchain.toolkit import Toolkit
+
+pytestmark = needs("g++")
 
 DECLARED = "declared: relu(in tile<128xf32>, out tile<128xf32>)"
 
