@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cache.servers import Server, serving
+from tilewright.cache import remote
 from tilewright.cache.action_result import Entry, Output
 from tilewright.cache.local import LocalStore
 from tilewright.cache.tiers import Cache, open_cache
@@ -21,6 +22,15 @@ from tilewright.cache.tiers import Cache, open_cache
 TOOLS = Path(__file__).parents[2] / "tools"
 Files = list[tuple[str, bytes, bool]]
 Open = Callable[..., Cache]
+
+with_credentials = pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({remote.TOKEN: "s3cret"}, "Bearer s3cret"),
+        ({remote.USER: "ann", remote.PASSWORD: "pw"}, "Basic YW5uOnB3"),
+    ],
+)
+"""What lets us in, in the environment, and the header that a server gets of it."""
 
 
 def outputs(**contents: bytes) -> tuple[Entry, dict[str, bytes]]:

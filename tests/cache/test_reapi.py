@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cache.conftest import Open, in_a_process, key, restored
+from cache.conftest import Open, in_a_process, key, restored, with_credentials
 from cache.servers import serving
 from needed_tools import REQUIRE_ALL, needed
 from tilewright.cache import reapi_messages, remote
@@ -188,13 +188,7 @@ def test_a_folder_in_front_keeps_what_the_server_gave(liar: Liar, opened: Open) 
     assert len(liar.calls) == seen
 
 
-@pytest.mark.parametrize(
-    ("environ", "expected"),
-    [
-        ({remote.TOKEN: "s3cret"}, "Bearer s3cret"),
-        ({remote.USER: "ann", remote.PASSWORD: "pw"}, "Basic YW5uOnB3"),
-    ],
-)
+@with_credentials
 def test_the_environment_lets_us_in(
     liar: Liar,
     opened: Open,

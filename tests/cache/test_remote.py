@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cache.conftest import Open, key, restored, writing_refused
+from cache.conftest import Open, key, restored, with_credentials, writing_refused
 from cache.servers import Server, serving
 from needed_tools import needed
 from tilewright.cache import remote, tiers
@@ -148,13 +148,7 @@ def test_a_host_that_cannot_be_is_told_once(opened: Open, told: list[str], host:
     assert f"http://{host}:80 cannot be reached (" in told[0]
 
 
-@pytest.mark.parametrize(
-    ("environ", "expected"),
-    [
-        ({remote.TOKEN: "s3cret"}, "Bearer s3cret"),
-        ({remote.USER: "ann", remote.PASSWORD: "pw"}, "Basic YW5uOnB3"),
-    ],
-)
+@with_credentials
 def test_the_environment_lets_us_in(
     server: Server,
     opened: Open,

@@ -27,13 +27,11 @@ VERB = Verb(
 def run(options: Namespace) -> int:
     """Print the report, 1 when it names a problem; or nvcc's path, ToolchainError when there is none."""
     from tilewright.toolchain.doctor import report
-    from tilewright.toolchain.shadow import shadow_root
+    from tilewright.toolchain.shadow import nvcc_of
     from tilewright.toolchain.toolkit import resolve
 
     if options.nvcc:
-        toolkit = resolve(os.environ)
-        toolkit.require("nvcc")
-        print(shadow_root(toolkit) / "bin" / "nvcc")
+        print(nvcc_of(resolve(os.environ)))
         return 0
     found = report(resolve(os.environ), others=(_rustc(), _clang()))
     print(found.json() if options.json else found.text(), end="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from tilewright.library.errors import LibraryError
 from tilewright.library.refusals import is_special, refused
 
 
-def publish(contents: Mapping[Path, bytes]) -> None:
-    """Write every file of `contents`, or none; missing folders are made.
+def publish(contents: Mapping[Path, bytes], executable: Collection[Path] = ()) -> None:
+    """Write every file of `contents`, or none; missing folders are made. Who may read the `executable` may run them.
 
     Nothing is renamed before everything is staged, so a full disk or an interrupt leaves the old files, no stage and
     no new folder.  Should a rename itself fail, the targets already renamed are removed: a missing file is built
@@ -34,6 +34,9 @@ def publish(contents: Mapping[Path, bytes]) -> None:
             stages[current] = current.with_name(f".tilewright-{secrets.token_hex(8)}.stage")
             with stages[current].open("xb") as stage:
                 stage.write(data)
+            if current in executable:
+                mode = stages[current].stat().st_mode
+                stages[current].chmod(mode | (mode & 0o444) >> 2)
         for current, staged in stages.items():
             staged.replace(current)
             renamed.append(current)

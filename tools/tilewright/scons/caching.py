@@ -156,11 +156,8 @@ def _restore(cache: Cache, key: str, targets: list[Any]) -> bool:
 
     with one_clean_error(targets[0]):
         paths = [Path(target.get_abspath()) for target in targets]
-        publish({path: data for path, (_, data) in zip(paths, found, strict=True)})
-        for path, (output, _) in zip(paths, found, strict=True):
-            if output.executable:
-                mode = path.stat().st_mode
-                path.chmod(mode | (mode & 0o444) >> 2)
+        executable = [path for path, (output, _) in zip(paths, found, strict=True) if output.executable]
+        publish({path: data for path, (_, data) in zip(paths, found, strict=True)}, executable)
     say(f"Retrieved `{targets[0]}' from cache")
     return True
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tilewright.problem import Problem
 from tilewright.scons.errors import BuildScriptError
+from tilewright.toolchain.host_compiler import FLAG_VARIABLES
 
-FLAG_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 HEADER_VARIABLES = ("CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH")
 LIBRARY_VARIABLE = "LIBRARY_PATH"
 

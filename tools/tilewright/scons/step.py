@@ -160,10 +160,6 @@ def carry_out(step: Step, target: list[File], env: Env, *, executable: bool = Fa
             here = Surroundings(top_of(env), lambda: session.toolkit, pool.workers)
             made = function_of(step.kind)(step, here)
         paths = [Path(node.abspath) for node in target]
-        publish(dict(zip(paths, made.contents, strict=True)))
-        if executable:
-            for path in paths:
-                mode = path.stat().st_mode
-                path.chmod(mode | (mode & 0o444) >> 2)  # whoever may read it may run it
+        publish(dict(zip(paths, made.contents, strict=True)), executable=paths if executable else ())
         if made.said:
             say(made.said)

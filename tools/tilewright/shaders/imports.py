@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -35,23 +37,46 @@ def imported_files(file: Path, root: Path, is_there: Callable[[str], bool] = os.
     return tuple(sorted(found))
 
 
-def _imports(file: Path, folders: Sequence[Path], is_there: Callable[[str], bool]) -> Iterator[Path]:
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One module that a file imports, `level` folders up from its own (0: by absolute name), and names out of it."""
+
+    level: int
+    module: str
+    names: tuple[str, ...]
+
+
+def imports_in(file: str) -> tuple[Import, ...]:
+    """What a file imports, wherever it says so; nothing of one that cannot be read. Unchanged, it is read once."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(file.read_bytes())
+        status = os.stat(file)
+        return _remembered(file, status.st_mtime_ns, status.st_size)
     except (OSError, SyntaxError, ValueError, RecursionError):
-        return
+        return ()
+
+
+@functools.lru_cache(maxsize=1024)
+def _remembered(file: str, _mtime_ns: int, _size: int) -> tuple[Import, ...]:
+    with open(file, "rb") as stream, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tuple(_statements(ast.parse(stream.read())))
+
+
+def _statements(tree: ast.AST) -> Iterator[Import]:
     for node in ast.walk(tree):
         match node:
             case ast.Import():
-                for alias in node.names:
-                    yield from _first(alias.name, (), folders, is_there)
-            case ast.ImportFrom(level=0, module=str(module)):
-                yield from _first(module, [alias.name for alias in node.names], folders, is_there)
-            case ast.ImportFrom(level=level) if level > 0:
-                names = [alias.name for alias in node.names]
-                yield from _below(file.parents[level - 1], node.module or "", names, is_there)
+                yield from (Import(0, alias.name, ()) for alias in node.names)
+            case ast.ImportFrom():
+                yield Import(node.level, node.module or "", tuple(alias.name for alias in node.names))
+
+
+def _imports(file: Path, folders: Sequence[Path], is_there: Callable[[str], bool]) -> Iterator[Path]:
+    for each in imports_in(os.fspath(file)):
+        if each.level:
+            yield from _below(file.parents[each.level - 1], each.module, each.names, is_there)
+        else:
+            yield from _first(each.module, each.names, folders, is_there)
 
 
 def _first(

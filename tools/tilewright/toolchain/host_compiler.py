@@ -16,12 +16,13 @@ PROGRAMS = ("gcc", "g++")
 """What nvcc calls on Linux: the one compiles, the other links, and is what brings the C++ part of both."""
 
 _CHOICE = re.compile(r"(?:^|\s)(?:-ccbin|--compiler-bindir)\b")
-_FLAG_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+FLAG_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+"""Variables of the environment with options that nvcc puts before and after those it is given."""
 
 
 def missing_host_compiler(environ: Mapping[str, str], options: Sequence[str] = ()) -> Problem | None:
     """Why nvcc would find no host compiler; None when it finds one, or `options` name one, which nvcc will check."""
-    given = " ".join([*(environ.get(name, "") for name in _FLAG_VARIABLES), *options])
+    given = " ".join([*(environ.get(name, "") for name in FLAG_VARIABLES), *options])
     if _CHOICE.search(given):
         return None
     search = environ.get("PATH", os.defpath)

@@ -51,6 +51,12 @@ def shadow_root(toolkit: Toolkit) -> Path:
     raise ToolchainError([Problem(what, hint="set TILEWRIGHT_CACHE to a folder that can be written to")])
 
 
+def nvcc_of(toolkit: Toolkit) -> Path:
+    """The nvcc to run, in the toolkit in which the assembler finds its libraries. ToolchainError without nvcc."""
+    toolkit.require("nvcc")
+    return shadow_root(toolkit) / "bin" / "nvcc"
+
+
 def tool_environment(toolkit: Toolkit, base: Mapping[str, str]) -> dict[str, str]:
     """The environment for running nvcc and tileiras: `base`, its toolkit variables and PATH led to `shadow_root`."""
     root = shadow_root(toolkit)

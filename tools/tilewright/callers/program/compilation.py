@@ -26,7 +26,7 @@ from tilewright.library.archive import LibraryContents
 from tilewright.library.process import run_to_end
 from tilewright.library.sizes import carried_sizes, parametric_implementations
 from tilewright.problem import Problem
-from tilewright.toolchain.shadow import shadow_root, tool_environment
+from tilewright.toolchain.shadow import nvcc_of, tool_environment
 from tilewright.toolchain.toolkit import Toolkit
 
 TIME_LIMIT = 1800.0
@@ -61,19 +61,13 @@ def command_of(program: Program, toolkit: Toolkit, output: Path) -> list[str]:
     libraries = [f"-Xtileiras=-l={slashed(library)}" for library in program.libraries]
     stage = ["--tilecubin"] if program.cubin else []
     return [
-        *_front_end(program, nvcc_of(toolkit)),
+        *_front_end(program, str(nvcc_of(toolkit))),
         *libraries,
         *stage,
         "-o",
         str(output),
         str(program.source),
     ]
-
-
-def nvcc_of(toolkit: Toolkit) -> str:
-    """The nvcc to run, in the toolkit in which the assembler finds its libraries. ToolchainError without nvcc."""
-    toolkit.require("nvcc")
-    return str(shadow_root(toolkit) / "bin" / "nvcc")
 
 
 def program_identity(toolkit: Toolkit) -> str:
@@ -203,7 +197,7 @@ def _calls(program: Program, toolkit: Toolkit, environment: Mapping[str, str], f
     """What the program calls, from its bytecode; nothing when the toolkit cannot tell."""
     disassembler = toolkit.disassembler
     module = folder / "program.tilebc"
-    front = _front_end(program, nvcc_of(toolkit))
+    front = _front_end(program, str(nvcc_of(toolkit)))
     made = _run([*front, "--tilebc", "-o", str(module), str(program.source)], environment)
     if disassembler is None or made.returncode or not module.is_file():
         return ()

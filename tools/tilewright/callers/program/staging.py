@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-FLAG_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+from tilewright.toolchain.host_compiler import FLAG_VARIABLES
 
 _UPWARDS = re.compile(r"\.\.(?=/|$|[\s,:])", re.MULTILINE)
 _DEBUG = re.compile(
